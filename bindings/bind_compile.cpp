@@ -111,7 +111,7 @@ void bind_options(py::module_& m) {
       .def(
           "run",
           [](const Watch& watch, const py::function& work) {
-            const elk::UnderWatch scope(&watch);
+            const elk::WatchScope scope(&watch);
             return work();
           },
           py::arg("work"), "What `work()` returns, whose calls of the core end if it is abandoned.")

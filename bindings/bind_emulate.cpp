@@ -11,7 +11,7 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 #include "elk/emulate/machine/listing.hpp"
 #include "elk/emulate/machine/machine.hpp"
 #include "elk/emulate/machine/pieces.hpp"
@@ -49,7 +49,7 @@ py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vecto
                     const std::vector<std::int64_t>& factors) {
   const ir::Op& op = graph.ops.at(number);
   std::vector<std::vector<std::byte>> memory = operand_bytes(graph, op, given);
-  std::vector<emulate::Piece> pieces;
+  std::vector<emulate::PieceBytes> pieces;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[i].tensor)];
     pieces.push_back({emulate::whole(tensor), memory[i].data(), tensor.dtype});
@@ -71,30 +71,30 @@ using NamedBytes = std::map<std::int32_t, ByteArray>;
 /// What every core received, in columns.
 py::dict tape_columns(const emulate::Tape& tape) {
   std::vector<std::int32_t> core;
-  std::vector<emulate::Moved> all;
+  std::vector<emulate::Receipt> all;
   for (std::size_t c = 0; c < tape.size(); ++c) {
     all.insert(all.end(), tape[c].begin(), tape[c].end());
     core.insert(core.end(), tape[c].size(), static_cast<std::int32_t>(c));
   }
-  using emulate::Moved;
+  using emulate::Receipt;
   py::dict columns;
   columns["core"] = column(core, [](std::int32_t c) { return c; });
   columns["action"] =
-      column(all, [](const Moved& one) { return static_cast<std::uint8_t>(one.action); });
-  columns["op"] = column(all, [](const Moved& one) { return one.op; });
-  columns["step"] = column(all, [](const Moved& one) { return one.step; });
-  columns["operand"] = column(all, [](const Moved& one) { return one.operand; });
-  columns["sender"] = column(all, [](const Moved& one) { return one.from; });
-  columns["bytes"] = column(all, [](const Moved& one) { return one.bytes; });
+      column(all, [](const Receipt& one) { return static_cast<std::uint8_t>(one.action); });
+  columns["op"] = column(all, [](const Receipt& one) { return one.op; });
+  columns["step"] = column(all, [](const Receipt& one) { return one.step; });
+  columns["operand"] = column(all, [](const Receipt& one) { return one.operand; });
+  columns["sender"] = column(all, [](const Receipt& one) { return one.from; });
+  columns["bytes"] = column(all, [](const Receipt& one) { return one.bytes; });
   return columns;
 }
 
 /// Tensors as bytes by their position in the graph, in and out, for each chip, and its tape.
-py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t>& slices,
+py::list emulate_program(const emulate::EmulationJob& job, const std::vector<std::int32_t>& slices,
                          const std::vector<NamedBytes>& given,
                          const std::vector<std::int32_t>& wanted) {
   std::vector<emulate::Views> views;
-  std::vector<emulate::Emulated> chips;
+  std::vector<emulate::EmulationResult> chips;
   for (const NamedBytes& tensors : given) {
     emulate::Views& own = views.emplace_back();
     for (const auto& [tensor, bytes] : tensors) {
@@ -107,7 +107,7 @@ py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t
     chips = emulate::emulate_pod(job, slices, views, wanted);
   }
   py::list answers;
-  for (const emulate::Emulated& chip : chips) {
+  for (const emulate::EmulationResult& chip : chips) {
     const py::dict results;
     for (const auto& [tensor, bytes] : chip.images) {
       results[py::int_(tensor)] = ByteArray(static_cast<py::ssize_t>(bytes.size()),
@@ -122,7 +122,7 @@ using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Runs runs_of(const elk::partition::Indices& indices) {
   Runs runs;
-  for (const elk::partition::Run& run : indices) {
+  for (const elk::partition::IndexRange& run : indices) {
     runs.emplace_back(run.begin, run.end);
   }
   return runs;

@@ -65,11 +65,11 @@ void bind_execute_plan(py::module_& m) {
 }
 
 void bind_exchange(py::module_& m) {
-  using cost::Exchange;
-  py::class_<Exchange>(m, "Exchange", "One phase of an execute, alone on the chip.")
-      .def_property_readonly("time_s", [](const Exchange& e) { return e.time.value; })
-      .def_property_readonly("bytes", [](const Exchange& e) { return e.bytes.value; })
-      .def_property_readonly("wire_s", [](const Exchange& e) { return e.wire.value; });
+  using cost::ExchangeCost;
+  py::class_<ExchangeCost>(m, "Exchange", "One phase of an execute, alone on the chip.")
+      .def_property_readonly("time_s", [](const ExchangeCost& e) { return e.time.value; })
+      .def_property_readonly("bytes", [](const ExchangeCost& e) { return e.bytes.value; })
+      .def_property_readonly("wire_s", [](const ExchangeCost& e) { return e.wire.value; });
 
   using cost::PreloadState;
   py::class_<PreloadState>(m, "PreloadState", "How much of its HBM data a core gets at preload.")
@@ -100,8 +100,8 @@ void bind_option(py::module_& m) {
       .def_readonly("extrapolated", &PlanOption::extrapolated)
       .def_readonly("hbm_bytes", &PlanOption::hbm_bytes)
       .def_readonly("states", &PlanOption::states)
-      .def_property_readonly("ring",
-                             [](const PlanOption& o) { return o.way == partition::Way::Ring; })
+      .def_property_readonly(
+          "ring", [](const PlanOption& o) { return o.way == partition::CollectiveAlgorithm::Ring; })
       .def_property_readonly("crossing_bytes",
                              [](const PlanOption& o) { return o.shift.crossing.value; });
 }

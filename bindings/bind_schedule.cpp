@@ -72,19 +72,22 @@ std::vector<schedule::Choice> checked(const schedule::Problem& problem, const Ch
 }
 
 py::dict situation_columns(schedule::Problem& problem, const Choices& choices) {
-  using cost::Load;
-  using cost::Work;
+  using cost::ExecuteCost;
+  using cost::PreloadCost;
   const schedule::Situation now = schedule::situation(problem, checked(problem, choices));
   py::dict columns;
-  columns["in_before_s"] = column(now.works, [](const Work& w) { return w.in.before.value; });
-  columns["in_wire_s"] = column(now.works, [](const Work& w) { return w.in.wire.value; });
-  columns["in_after_s"] = column(now.works, [](const Work& w) { return w.in.after.value; });
-  columns["out_before_s"] = column(now.works, [](const Work& w) { return w.out.before.value; });
-  columns["out_wire_s"] = column(now.works, [](const Work& w) { return w.out.wire.value; });
-  columns["out_after_s"] = column(now.works, [](const Work& w) { return w.out.after.value; });
-  columns["compute_s"] = column(now.works, [](const Work& w) { return w.compute.value; });
-  columns["load_s"] = column(now.loads, [](const Load& l) { return l.time.value; });
-  columns["load_share"] = column(now.loads, [](const Load& l) { return l.share; });
+  columns["in_before_s"] =
+      column(now.works, [](const ExecuteCost& w) { return w.in.before.value; });
+  columns["in_wire_s"] = column(now.works, [](const ExecuteCost& w) { return w.in.wire.value; });
+  columns["in_after_s"] = column(now.works, [](const ExecuteCost& w) { return w.in.after.value; });
+  columns["out_before_s"] =
+      column(now.works, [](const ExecuteCost& w) { return w.out.before.value; });
+  columns["out_wire_s"] = column(now.works, [](const ExecuteCost& w) { return w.out.wire.value; });
+  columns["out_after_s"] =
+      column(now.works, [](const ExecuteCost& w) { return w.out.after.value; });
+  columns["compute_s"] = column(now.works, [](const ExecuteCost& w) { return w.compute.value; });
+  columns["load_s"] = column(now.loads, [](const PreloadCost& l) { return l.time.value; });
+  columns["load_share"] = column(now.loads, [](const PreloadCost& l) { return l.share; });
   columns["base_bytes"] = column(now.base, [](const elk::Bytes& b) { return b.value; });
   columns["piece_bytes"] = column(now.piece, [](const elk::Bytes& b) { return b.value; });
   return columns;

@@ -97,7 +97,7 @@ py::dict link_columns(const std::vector<sim::LinkRow>& links) {
   return columns;
 }
 
-py::dict split_of(const sim::Split& split) {
+py::dict split_of(const sim::RunBreakdown& split) {
   py::dict parts;
   parts["preload"] = split.preload.value;
   parts["execute"] = split.execute.value;

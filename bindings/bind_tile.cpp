@@ -212,14 +212,14 @@ struct Columns {
   Marks transposed;
 };
 
-std::vector<tile::Sample> to_samples(const Columns& columns) {
+std::vector<tile::ProfileRow> to_samples(const Columns& columns) {
   const std::vector<tile::TileShape> shapes = to_shapes(columns.shapes);
   const auto rows = static_cast<py::ssize_t>(shapes.size());
   if (columns.cycles.size() != rows || columns.family.size() != rows ||
       columns.transposed.size() != rows) {
     throw InvalidInput("the columns of a profile must have equal lengths");
   }
-  std::vector<tile::Sample> samples;
+  std::vector<tile::ProfileRow> samples;
   samples.reserve(shapes.size());
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     samples.push_back({.shape = shapes[i],
@@ -232,8 +232,8 @@ std::vector<tile::Sample> to_samples(const Columns& columns) {
 
 py::dict fit(const std::array<std::string, 3>& kernel, const Columns& columns,
              const py::list& alternatives) {
-  const std::vector<tile::Sample> samples = to_samples(columns);
-  std::vector<std::vector<tile::Form>> forms;
+  const std::vector<tile::ProfileRow> samples = to_samples(columns);
+  std::vector<std::vector<tile::Formula>> forms;
   for (const py::handle set : alternatives) {
     forms.emplace_back();
     for (const py::handle form : set) {

@@ -51,12 +51,12 @@ struct Keys {
   [[nodiscard]] std::string text(const char* key) const { return form[key].cast<std::string>(); }
 };
 
-tile::Form to_grid(const Keys& keys) {
+tile::Formula to_grid(const Keys& keys) {
   return tile::Grid{.outer = dims(keys.form["outer"]),
                     .inner = dims(keys.form["inner"]),
                     .outer_step = keys.number("outer_step"),
                     .inner_step = keys.number("inner_step"),
-                    .split = named<tile::Split>(kSplitNames, keys.text("split")),
+                    .split = named<tile::LeafRule>(kSplitNames, keys.text("split")),
                     .modulus = keys.number("modulus"),
                     .single = keys.flag("single"),
                     .outer_at_most = keys.number("outer_at_most"),
@@ -66,7 +66,7 @@ tile::Form to_grid(const Keys& keys) {
                     .variant = keys.flag("variant")};
 }
 
-tile::Form to_blocks(const Keys& keys) {
+tile::Formula to_blocks(const Keys& keys) {
   return tile::Blocks{.in_group = keys.number("in_group"),
                       .out_group = keys.number("out_group"),
                       .workers = keys.number("workers"),
@@ -75,7 +75,7 @@ tile::Form to_blocks(const Keys& keys) {
                       .shared = keys.flag("shared")};
 }
 
-tile::Form to_dots(const Keys& keys) {
+tile::Formula to_dots(const Keys& keys) {
   return tile::Dots{.granule = keys.number("granule"),
                     .vector = keys.number("vector"),
                     .out_group = keys.number("out_group"),
@@ -84,23 +84,23 @@ tile::Form to_dots(const Keys& keys) {
                     .cast = keys.flag("cast")};
 }
 
-tile::Form to_outer_product(const Keys& keys) {
+tile::Formula to_outer_product(const Keys& keys) {
   return tile::OuterProduct{.out_group = keys.number("out_group"),
                             .workers = keys.number("workers")};
 }
 
-tile::Form to_row_passes(const Keys& keys) {
+tile::Formula to_row_passes(const Keys& keys) {
   return tile::RowPasses{.workers = keys.number("workers"),
                          .vector = keys.number("vector"),
                          .modulus = keys.number("modulus"),
                          .cut = keys.number("cut")};
 }
 
-tile::Form to_transposes(const Keys& keys) {
+tile::Formula to_transposes(const Keys& keys) {
   return tile::Transposes{.workers = keys.number("workers"), .block = keys.number("block")};
 }
 
-tile::Form to_granules(const Keys& keys) {
+tile::Formula to_granules(const Keys& keys) {
   constexpr auto kNone = static_cast<std::uint8_t>(tile::Granules::kSides);
   tile::Granules granules{};
   granules.side.fill(kNone);
@@ -125,7 +125,7 @@ tile::Form to_granules(const Keys& keys) {
   return granules;
 }
 
-tile::Form to_window_blocks(const Keys& keys) {
+tile::Formula to_window_blocks(const Keys& keys) {
   return tile::WindowBlocks{.in_group = keys.number("in_group"),
                             .out_group = keys.number("out_group"),
                             .rows_merged = keys.number("rows_merged"),
@@ -133,7 +133,7 @@ tile::Form to_window_blocks(const Keys& keys) {
                             .cast = keys.flag("cast")};
 }
 
-tile::Form to_window_dots(const Keys& keys) {
+tile::Formula to_window_dots(const Keys& keys) {
   return tile::WindowDots{.granule = keys.number("granule"),
                           .vector = keys.number("vector"),
                           .out_group = keys.number("out_group"),
@@ -142,7 +142,7 @@ tile::Form to_window_dots(const Keys& keys) {
                           .cast = keys.flag("cast")};
 }
 
-tile::Form to_window_lanes(const Keys& keys) {
+tile::Formula to_window_lanes(const Keys& keys) {
   return tile::WindowLanes{.kind = named<tile::WindowKind>(kWindowNames, keys.text("routine")),
                            .lanes = keys.number("lanes"),
                            .most = keys.number("most"),
@@ -151,7 +151,7 @@ tile::Form to_window_lanes(const Keys& keys) {
 
 struct Maker {
   const char* kind;
-  tile::Form (*make)(const Keys&);
+  tile::Formula (*make)(const Keys&);
 };
 
 constexpr auto kMakers = std::to_array<Maker>({{"grid", to_grid},
@@ -167,7 +167,7 @@ constexpr auto kMakers = std::to_array<Maker>({{"grid", to_grid},
 
 }  // namespace
 
-tile::Form to_form(const py::dict& form) {
+tile::Formula to_form(const py::dict& form) {
   const Keys keys{form};
   const std::string kind = keys.text("kind");
   for (const Maker& maker : kMakers) {
@@ -251,7 +251,7 @@ py::dict dict_of(const tile::Granules& granules) {
 
 }  // namespace
 
-py::dict from_form(const tile::Form& form) {
+py::dict from_form(const tile::Formula& form) {
   return std::visit([](const auto& kind) { return dict_of(kind); }, form);
 }
 

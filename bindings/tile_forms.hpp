@@ -40,7 +40,7 @@ const char* word(const std::array<const char*, kCount>& names, Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 
-[[nodiscard]] tile::Form to_form(const py::dict& form);
-[[nodiscard]] py::dict from_form(const tile::Form& form);
+[[nodiscard]] tile::Formula to_form(const py::dict& form);
+[[nodiscard]] py::dict from_form(const tile::Formula& form);
 
 }  // namespace elk::bindings

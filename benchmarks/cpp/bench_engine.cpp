@@ -10,7 +10,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/engine.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 
 namespace elk::sim {
 namespace {
@@ -33,7 +33,7 @@ void BM_LoneFlows(benchmark::State& state) {
   Engine engine(links(lanes));
   Random random{1};
   const auto start = [&](Tag lane) {
-    const Use use{{static_cast<std::int32_t>(lane)}, 1};
+    const ResourceUse use{{static_cast<std::int32_t>(lane)}, 1};
     engine.start({.tag = lane,
                   .bytes = {1 + random.below(1 << 20)},
                   .cap = {0},
@@ -70,7 +70,7 @@ void BM_Run(benchmark::State& state) {
     }
     while (!ended.empty()) {
       for (const Event& event : ended) {
-        const Use use{{static_cast<std::int32_t>(event.tag)}, 1};
+        const ResourceUse use{{static_cast<std::int32_t>(event.tag)}, 1};
         if (left-- > 0) {
           engine.start({.tag = event.tag,
                         .bytes = {1 + random.below(1 << 20)},
@@ -115,7 +115,7 @@ BENCHMARK(BM_Timers)->Arg(64)->Arg(4096);
 void BM_Exchange(benchmark::State& state) {
   chip::Chip chip = chip::small_chip();
   chip.core.count = 1472;
-  const Network network(chip);
+  const MachineNetwork network(chip);
   std::vector<Path> paths;
   for (std::int32_t from = 0; from < 1472; ++from) {
     for (std::int32_t k = 1; k <= state.range(0); ++k) {
@@ -142,7 +142,7 @@ BENCHMARK(BM_Exchange)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond);
 void BM_MeshSetUp(benchmark::State& state) {
   const chip::Chip chip = chip::small_mesh(state.range(0), state.range(0));
   for (auto _ : state) {
-    const Network network(chip);
+    const MachineNetwork network(chip);
     const Engine engine(network.machine());
     benchmark::DoNotOptimize(engine.now());
   }

@@ -25,7 +25,7 @@ KernelFit kernel(const char* function) {
 }
 
 /// Adds a family of ones: what it costs to evaluate does not depend on its coefficients.
-void add(KernelFit& fit, const Form& form, std::int64_t most_columns, std::int64_t most_depth) {
+void add(KernelFit& fit, const Formula& form, std::int64_t most_columns, std::int64_t most_depth) {
   const std::int32_t width = feature_count(form);
   const auto count = static_cast<std::size_t>(width) * static_cast<std::size_t>(leaf_count(form));
   fit.families.push_back({.form = form,
@@ -43,9 +43,9 @@ TileModel model(KernelFit fit) {
 }
 
 /// A model of one function. Of a product, all families but the first take few columns, as in a fit.
-TileModel model(const char* function, const std::vector<Form>& forms, std::int64_t few = kAny) {
+TileModel model(const char* function, const std::vector<Formula>& forms, std::int64_t few = kAny) {
   KernelFit fit = kernel(function);
-  for (const Form& form : forms) {
+  for (const Formula& form : forms) {
     add(fit, form, fit.families.empty() ? kAny : few, kAny);
   }
   return model(fit);
@@ -91,7 +91,7 @@ void BM_VectorTile(benchmark::State& state) {
                                               .inner = {TileDim::Elements},
                                               .outer_step = 1,
                                               .inner_step = 6,
-                                              .split = Split::Steps,
+                                              .split = LeafRule::Steps,
                                               .modulus = 4,
                                               .single = false,
                                               .outer_at_most = 0,

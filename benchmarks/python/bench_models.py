@@ -28,7 +28,7 @@ BAR_S = 1.0
 TABLE = Path(__file__).parents[2] / "data" / "models.csv"
 SIZES = {"batch": 32, "past": 2048}
 PASS = {"batch": 1, "seq": 512, "rows": 1920 * 1080}
-SHORT = {"gpt2": {"batch": 32, "past": 1023}}  # It has 1,024 positions.
+SHORT = {"gpt2": {"batch": 32, "past": 1023}}  # GPT-2 has 1,024 positions.
 
 
 def seconds(name: str, phase: str, repeats: int) -> float:

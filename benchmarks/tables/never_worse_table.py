@@ -19,7 +19,7 @@ import elk
 import small_models
 
 POLICIES = ("basic", "static", "elk-dyn", "elk-full")
-MOST_NODES = 10_000  # that are simulated one by one
+MOST_NODES = 10_000  # nodes of graphs that are simulated one by one
 CASES = {
     "nerf-16": ("nerf", {"rows": 16}),
     "nerf-1000": ("nerf", {"rows": 1000}),

@@ -16,7 +16,7 @@ import matplotlib as mpl
 from cases import GRID, named
 
 mpl.use("svg")
-mpl.rcParams["svg.hashsalt"] = "elk"  # the same names in every file
+mpl.rcParams["svg.hashsalt"] = "elk"  # equal names in every file
 mpl.rcParams["svg.fonttype"] = "none"
 mpl.rcParams["font.size"] = 9
 

@@ -26,7 +26,7 @@ _COLOURS = {
     "compute": "#fdb462", "shift": "#bebada", "reduce": "#fb8072", "store_async": "#b3de69",
 }  # fmt: skip
 _BOX_W, _BOX_H, _GAP, _LEFT, _TOP = 118, 40, 8, 60, 40
-_CHARS = 19  # that fit in a box
+_CHARS = 19  # as many as fit in a box
 
 
 def model() -> onnx.ModelProto:

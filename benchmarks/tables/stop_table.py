@@ -24,7 +24,7 @@ from elk.base.waiting import WORKER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_S = 2.0  # that a caller waits
+MOST_S = 2.0  # how long a caller waits
 AFTER_S = "0.1,0.5,1,2,4,8,16,32,64"
 
 

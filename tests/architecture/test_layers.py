@@ -43,7 +43,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "emulate": ("memory", "kernels", "machine"),
 }
 MOST_FILES = 30  # of a folder
-MOST_MODULES = 2  # that have a file of one name
+MOST_MODULES = 2  # modules that have a file of one name
 
 # Who alone may include a library, as the start of a path below the root of the repository.
 LIBRARY_HOMES = {

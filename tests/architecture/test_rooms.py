@@ -159,7 +159,7 @@ def _folder(module: str, package: Path) -> str:
 
 
 def in_circles(needs: dict[str, set[str]]) -> set[str]:
-    """Those that need one another in a circle, and those between two circles."""
+    """The modules that need one another in a circle, and those between two circles."""
     left = set(needs)
     while ends := {
         name

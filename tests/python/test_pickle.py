@@ -146,7 +146,7 @@ def test_a_plan_says_the_same_wherever_it_is(
 def test_a_run_says_the_same_wherever_it_is(
     elsewhere: ProcessPoolExecutor, asked: dict[str, Any], way: str
 ) -> None:
-    if asked["policy"] == "ideal":  # It cannot run.
+    if asked["policy"] == "ideal":  # A plan of the ideal cannot run.
         asked |= {"policy": "static"}
     run = planned(**asked | {"chip": CHIPS[asked["chip"]]()}).simulate()
     right = answers_of_run(run)

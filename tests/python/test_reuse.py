@@ -184,7 +184,7 @@ def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
     assert first["bounds"][0] == 0
     second = found_of_asked(model, at_rate(chip, 1.25), "elk-dyn")
     found, asked = second["fronts"]
-    assert 0 < found < asked  # those of ops without HBM data
+    assert 0 < found < asked  # fronts of ops without HBM data
     found, asked = second["searches"]
     assert 0 < found == asked
     found, asked = second["rates"]

@@ -50,7 +50,7 @@ def conv(size: int, kernel: int, **attrs: Any) -> WindowCase:
     [
         conv(5, 1, strides=[1], dilations=[1], pads=[1, 1]),  # Windows begin in the padding.
         conv(1, 1, strides=[9], dilations=[1], pads=[3, 0]),  # The only one ends in front.
-        conv(2, 2, strides=[1], dilations=[3], pads=[1, 1]),  # It surrounds the input.
+        conv(2, 2, strides=[1], dilations=[3], pads=[1, 1]),  # The window surrounds the input.
         WindowCase("LpPool", (1, 2, 2), (2,), {"strides": [1], "dilations": [3], "pads": [1, 1]}),
         WindowCase("MaxPool", (1, 2, 5), (2,), {"strides": [3], "dilations": [1], "pads": [0, 1],
                                                 "ceil_mode": 1}),

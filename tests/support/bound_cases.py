@@ -232,7 +232,7 @@ def _little(random: Random, topologies: tuple[str, ...]) -> Machine:
 
 
 def _changed(machine: Machine, random: Random) -> Machine:
-    """The same with up to two fields that are other than usual."""
+    """A machine with up to two fields that are other than usual."""
     chip, words = machine.chip, [machine.name]
     for _ in range(random.choice([0, 1, 1, 2])):
         field = random.choice([*["link"] * 3, "hbm", "sync", "multicast", "overlap", "blocks"])

@@ -29,7 +29,7 @@ LITTLE_BYTES = {
     "llama decode": 1024, "gpt": 1280, "mixtral": 3328, "mixtral decode": 2048,
     "deepseek decode": 2048, "resnet": 1792, "lstm": 1024,
 }  # fmt: skip
-# Of those the ones whose operands rotate. Decoding has too few rows for that.
+# Models whose operands rotate. Decoding has too few rows for that.
 ROTATING = ("vit", "encoder", "audio", "diffusion", "llama", "gpt", "mixtral", "resnet", "lstm")
 
 

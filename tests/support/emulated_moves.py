@@ -33,13 +33,13 @@ def emulated_moves(plan: elk.Plan, tape: dict[str, Any]) -> Counter[Key]:
         *(tape[column].tolist() for column in columns), strict=True
     ):
         peer = sender if action not in {Action.Gather, Action.Preload} else _ANYONE
-        name = names[op][k] if peer != ABROAD else ""  # It passes a port and lies nowhere.
+        name = names[op][k] if peer != ABROAD else ""  # What passes a port lies nowhere.
         found[op, _WORDS[Action(action)], step, name, core, peer] += count
     return found
 
 
 def listed_moves(plan: elk.Plan) -> Counter[Key]:
-    """The same from the lists; without the values of rows, which pass through no buffer."""
+    """What the lists say is moved; without the values of rows, which pass through no buffer."""
     placed = plan._content.source.placed()
     rows = {i for i, op in enumerate(placed.graph.ops) if op.kind.name in {"Softmax", "Norm"}}
     lists = [plan.listing(core=core) for core in range(placed.chip.core.count)]

@@ -73,7 +73,7 @@ class _Run:
         """By ONNX input: values and where there are any. Parts of one value never overlap."""
         out: Inputs = {}
         for operand in self.reads:
-            if operand.input < 0:  # It only says where another operand is read.
+            if operand.input < 0:  # Such an operand only says where another one is read.
                 continue
             value, inside = self.part(operand)
             if operand.input in out:

@@ -219,7 +219,7 @@ def _many() -> Cases:
     ):
         body = tag * 3_000_000
         yield f"empty_{name}_3000000", b"\x3a" + _length(body) + body
-    # The same below the size from which files are looked at before they are parsed.
+    # Models below the size from which files are looked at before they are parsed.
     small = sound()["relu"].SerializeToString()
     for field in onnx.GraphProto.DESCRIPTOR.fields:
         if field.message_type is not None:

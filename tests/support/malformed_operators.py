@@ -67,5 +67,5 @@ def _attribute(rng: random.Random, attribute: Any) -> onnx.AttributeProto:
     if kind in some:
         return helper.make_attribute(attribute.name, some[kind], attr_type=kind)
     made = onnx.AttributeProto(name=attribute.name)
-    made.ParseFromString(made.SerializeToString() + b"\xa0\x01" + bytes([kind]))  # Its type.
+    made.ParseFromString(made.SerializeToString() + b"\xa0\x01" + bytes([kind]))  # The type.
     return made

@@ -14,7 +14,7 @@ from elk.model.model import load_model
 _TABLE = Path(__file__).parents[2] / "data" / "models.csv"
 DECODE = {"batch": 32, "past": 2048}
 _SIZES = {
-    "retnet-1.3b": {"batch": 32},  # Its state has no length.
+    "retnet-1.3b": {"batch": 32},  # The state of a RetNet has no length.
     "bert-large": {"batch": 1, "seq": 512},
     "nerf-t10": {"rows": 1920 * 1080},
     "gpt2": {"batch": 32, "past": 512},

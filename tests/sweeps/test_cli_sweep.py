@@ -158,5 +158,5 @@ def test_ctrl_c_says_how_to_go_on(spec: Path) -> None:
 def _done(store: Path) -> int:
     try:
         return elk.sweep.open(store).progress.done
-    except elk.SweepStoreError:  # It is being made.
+    except elk.SweepStoreError:  # The store is being made.
         return 0

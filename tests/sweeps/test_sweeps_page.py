@@ -10,7 +10,7 @@ from pathlib import Path
 
 import elk
 import pytest
-from elk.sweeps.spec import Run, Sample, Spec, load_sweep
+from elk.sweeps.spec import RunTable, Sample, Spec, load_sweep
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def test_the_file_of_the_page_is_a_sweep(folder: Path) -> None:
 
 
 def test_every_key_of_a_file_is_on_the_page() -> None:
-    keys = [*Spec.model_fields, *Run.model_fields, *Sample.model_fields]
+    keys = [*Spec.model_fields, *RunTable.model_fields, *Sample.model_fields]
     shown = [key for key in keys if re.search(rf"[`\[]{key}\b|^{key} = ", PAGE, re.MULTILINE)]
     assert shown == keys
 

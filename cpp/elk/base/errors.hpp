@@ -35,7 +35,7 @@ class Infeasible : public Error {
       : Error(message, std::move(code)) {}
 };
 
-/// Our bug.
+/// A fault of ELK itself.
 class InternalError : public Error {
  public:
   explicit InternalError(const std::string& message, std::string code = "internal")

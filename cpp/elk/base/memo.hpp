@@ -65,15 +65,15 @@ class Memo {
   std::size_t count_ = 0;
 };
 
-/// The same of the keys put last, in a table that a processor's cache holds: where a value takes no
-/// longer to find again than to fetch from memory. Two keys share a place, the older one is
+/// Values of the keys put last, in a table that a processor's cache holds: where a value takes no
+/// longer to find again than to fetch from memory. Two keys share a bucket, the older one is
 /// forgotten. No key is 0.
 template <class Value>
-class Recent {
+class RecentMemo {
  public:
   /// The value at `key`, null if none was put there, or too many others since.
   [[nodiscard]] const Value* find(std::uint64_t key) const {
-    const Place& place = places_[at(key)];
+    const Bucket& place = places_[at(key)];
     if (place.first.key == key) {
       return &place.first.value;
     }
@@ -85,7 +85,7 @@ class Recent {
     if (++count_ > places_.size() && places_.size() < kMostPlaces) {
       grow();
     }
-    Place& place = places_[at(key)];
+    Bucket& place = places_[at(key)];
     place.second = std::exchange(place.first, {.key = key, .value = value});
   }
 
@@ -96,7 +96,7 @@ class Recent {
     std::uint64_t key = 0;
     Value value{};
   };
-  struct Place {
+  struct Bucket {
     Entry first;
     Entry second;
   };
@@ -106,9 +106,9 @@ class Recent {
   }
 
   void grow() {
-    std::vector<Place> old(places_.size() * 4);
+    std::vector<Bucket> old(places_.size() * 4);
     old.swap(places_);
-    for (const Place& place : old) {
+    for (const Bucket& place : old) {
       for (const Entry& entry : {place.second, place.first}) {
         if (entry.key != 0) {
           put(entry.key, entry.value);
@@ -118,8 +118,8 @@ class Recent {
     count_ = places_.size() / 4;
   }
 
-  std::vector<Place> places_ = std::vector<Place>(64);  // a power of two
-  std::size_t count_ = 0;                               // put since the table grew
+  std::vector<Bucket> places_ = std::vector<Bucket>(64);  // a power of two
+  std::size_t count_ = 0;                                 // put since the table grew
 };
 
 }  // namespace elk

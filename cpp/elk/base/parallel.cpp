@@ -57,13 +57,13 @@ void parallel_for_index(std::size_t count, int threads,
     return;
   }
   LowestFailure failure(count);
-  const Watch* const watch = UnderWatch::now();
+  const Watch* const watch = WatchScope::now();
   detail::run_on_threads(count, threads, [&](std::size_t i) {
     if (failure.makes_needless(i)) {
       return;
     }
     try {
-      const UnderWatch same(watch);
+      const WatchScope same(watch);
       Watch::check();
       body(i);
     } catch (...) {

@@ -60,7 +60,7 @@ class Shelf {
   void put(Key key, Value value, std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
     make_room(bytes);
-    late_.insert_or_assign(std::move(key), Entry{.value = std::move(value), .bytes = bytes});
+    late_.insert_or_assign(std::move(key), ShelfEntry{.value = std::move(value), .bytes = bytes});
   }
   [[nodiscard]] Reuse reuse() const {
     const std::scoped_lock lock(mutex_);
@@ -68,7 +68,7 @@ class Shelf {
   }
 
  private:
-  struct Entry {
+  struct ShelfEntry {
     Value value;
     std::size_t bytes;
   };
@@ -84,8 +84,8 @@ class Shelf {
   mutable std::mutex mutex_;
   std::size_t most_;
   std::size_t held_ = 0;  // by late entries
-  std::unordered_map<Key, Entry, Hash> late_;
-  std::unordered_map<Key, Entry, Hash> early_;
+  std::unordered_map<Key, ShelfEntry, Hash> late_;
+  std::unordered_map<Key, ShelfEntry, Hash> early_;
   Reuse reuse_;
 };
 

@@ -43,14 +43,14 @@ struct Watch {
 
 /// Puts a watch, or none, in force for the calling thread as long as it lives. `parallel_for_index`
 /// hands the watch on to its threads: an argument through every function would say no more.
-class UnderWatch {
+class WatchScope {
  public:
-  explicit UnderWatch(const Watch* watch) : before_(in_force) { in_force = watch; }
-  ~UnderWatch() { in_force = before_; }
-  UnderWatch(const UnderWatch&) = delete;
-  UnderWatch& operator=(const UnderWatch&) = delete;
-  UnderWatch(UnderWatch&&) = delete;
-  UnderWatch& operator=(UnderWatch&&) = delete;
+  explicit WatchScope(const Watch* watch) : before_(in_force) { in_force = watch; }
+  ~WatchScope() { in_force = before_; }
+  WatchScope(const WatchScope&) = delete;
+  WatchScope& operator=(const WatchScope&) = delete;
+  WatchScope(WatchScope&&) = delete;
+  WatchScope& operator=(WatchScope&&) = delete;
 
   /// The watch that is in force for the calling thread; null: none.
   [[nodiscard]] static const Watch* now() { return in_force; }
@@ -61,7 +61,7 @@ class UnderWatch {
 };
 
 inline void Watch::check() {
-  const Watch* watch = UnderWatch::now();
+  const Watch* watch = WatchScope::now();
   if (watch != nullptr && watch->abandoned.load(std::memory_order_relaxed)) {
     throw Abandoned();
   }

@@ -57,7 +57,7 @@ void size(std::string_view field, Bytes value) {
 /// Of a grid, the nodes at each place of rows and columns: one, where a chip says nothing.
 std::int64_t depth_of(const Core& core) { return std::max<std::int64_t>(core.depth, 1); }
 
-void validate_grid(const Core& core, const Kind& kind) {
+void validate_grid(const Core& core, const TopologyEntry& kind) {
   if (kind.grid.empty()) {
     if (core.rows != 0 || core.cols != 0) {
       refuse("core.grid", "absent where cores do not lie in rows and columns: give core.count",
@@ -78,7 +78,7 @@ void validate_grid(const Core& core, const Kind& kind) {
   }
 }
 
-void validate(const Core& core, const Kind& kind) {
+void validate(const Core& core, const TopologyEntry& kind) {
   validate_grid(core, kind);
   count(kind.grid.empty() ? "core.count" : "core.grid", core.count);
   size("core.sram_bytes", core.sram);
@@ -176,7 +176,7 @@ void validate_inter_chip(const Chip& chip) {
   latency("inter_chip.latency_s", inter.latency);
   latency("inter_chip.sync_latency_s", inter.sync_latency);
   in_range<std::int64_t>("inter_chip.port_cores", inter.port_cores, 1, chip.core.count, "cores");
-  if (const Kind& kind = kind_of(inter.topology); !kind.joins_chips) {
+  if (const TopologyEntry& kind = kind_of(inter.topology); !kind.joins_chips) {
     refuse("inter_chip.topology", "all_to_all, ring or mesh2d", kind.name, "");
   }
 }

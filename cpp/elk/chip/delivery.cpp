@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
-#include "elk/chip/crossing.hpp"
+#include "elk/chip/link_throughput.hpp"
 
 namespace elk::chip {
 namespace {
@@ -114,12 +114,12 @@ BytesPerSecond peak(const Hbm& hbm) {
   return rate;
 }
 
-struct Cut {
-  double nodes;  // that modules are attached to
-  double links;  // from those to other nodes
+struct ModuleBoundary {
+  double nodes;  // to which modules are attached
+  double links;  // from these nodes to others
 };
 
-Cut cut_around(const Network& network, const std::vector<std::vector<CoreId>>& modules) {
+ModuleBoundary cut_around(const Network& network, const std::vector<std::vector<CoreId>>& modules) {
   std::vector<std::int64_t> nodes;
   for (const std::vector<CoreId>& module : modules) {
     for (const CoreId core : module) {
@@ -168,7 +168,7 @@ Delivery delivery(const Chip& chip) {
                   .bound_by = ""};
   const auto cores = static_cast<double>(chip.core.count);
   if (network.routed()) {
-    const Cut cut = cut_around(network, attached_cores(chip));
+    const ModuleBoundary cut = cut_around(network, attached_cores(chip));
     result.injection = cut.nodes * link;
     result.crossing = crossing(chip).anywhere;
     if (cut.nodes < cores) {

@@ -23,12 +23,12 @@ struct Delivery {
   BytesPerSecond edge_cut;   // links from those nodes to others, over the share of the data that
                              // goes to others when it is spread evenly
   BytesPerSecond crossing;   // straight cuts through a grid between modules, wherever the data of
-                             // either side are needed (`chip/crossing.hpp`)
+                             // either side are needed (`chip/link_throughput.hpp`)
   BytesPerSecond receive;    // receive ports of all cores, on all-to-all
   BytesPerSecond bisection;  // from one half of the cores to the other; met by data of one half
                              // that the other needs, not by data spread evenly
   BytesPerSecond rate;       // the smallest of the first five: no preload is faster
-  std::string bound_by;      // its name: "hbm", "injection", "edge_cut", "crossing" or "receive"
+  std::string bound_by;  // which of them: "hbm", "injection", "edge_cut", "crossing" or "receive"
 };
 
 /// The limits of preloads. Throws InvalidInput if the chip has no HBM.

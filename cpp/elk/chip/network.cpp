@@ -77,10 +77,10 @@ Network Network::of_lines(std::initializer_list<Line> lines) {
   return result;
 }
 
-Places Network::sides() const { return {length(0), length(1), length(2)}; }
+PerDim Network::sides() const { return {length(0), length(1), length(2)}; }
 
-Places Network::place(std::int64_t node) const {
-  Places result{};
+PerDim Network::place(std::int64_t node) const {
+  PerDim result{};
   for (std::size_t dim = 0; dim + 1 < dims_; ++dim) {
     result[dim] = node / strides_[dim];
     node -= result[dim] * strides_[dim];
@@ -89,7 +89,7 @@ Places Network::place(std::int64_t node) const {
   return result;
 }
 
-std::int64_t Network::node(const Places& place) const {
+std::int64_t Network::node(const PerDim& place) const {
   std::int64_t result = 0;
   for (std::size_t dim = 0; dim < dims_; ++dim) {
     result += place[dim] * strides_[dim];
@@ -97,8 +97,8 @@ std::int64_t Network::node(const Places& place) const {
   return result;
 }
 
-std::span<const std::uint8_t> Network::order(Turn turn) const {
-  return std::span(turn == Turn::RowFirst ? kRowFirst : kColumnFirst).first(dims_);
+DimSequence Network::order(DimOrder turn) const {
+  return std::span(turn == DimOrder::RowFirst ? kRowFirst : kColumnFirst).first(dims_);
 }
 
 std::int32_t Network::first_link(std::size_t dim) {
@@ -106,8 +106,8 @@ std::int32_t Network::first_link(std::size_t dim) {
 }
 
 std::int64_t Network::hops(std::int64_t from, std::int64_t to) const {
-  const Places start = place(from);
-  const Places end = place(to);
+  const PerDim start = place(from);
+  const PerDim end = place(to);
   std::int64_t result = 0;
   for (std::size_t dim = 0; dim < dims_; ++dim) {
     result += std::abs(steps(dim, start[dim], end[dim]));
@@ -115,9 +115,9 @@ std::int64_t Network::hops(std::int64_t from, std::int64_t to) const {
   return result;
 }
 
-void Network::way(std::int64_t from, std::int64_t to, Turn turn, std::vector<Hop>& hops) const {
-  Places at = place(from);
-  const Places end = place(to);
+void Network::way(std::int64_t from, std::int64_t to, DimOrder turn, std::vector<Hop>& hops) const {
+  PerDim at = place(from);
+  const PerDim end = place(to);
   for (const std::uint8_t dim : order(turn)) {
     const std::int32_t link = first_link(dim);
     if (full(dim) && at[dim] != end[dim]) {
@@ -264,7 +264,9 @@ Network Network::times(std::int64_t count) const {
   return result;
 }
 
-const Kind& kind_of(Topology topology) { return topologies()[static_cast<std::size_t>(topology)]; }
+const TopologyEntry& kind_of(Topology topology) {
+  return topologies()[static_cast<std::size_t>(topology)];
+}
 
 Network network_of(const Chip& chip) {
   const Core& core = chip.core;
@@ -279,7 +281,7 @@ Network network_of_chips(Topology topology, std::int64_t chips) {
 }
 
 bool routed(const Chip& chip) {
-  const Kind& kind = kind_of(chip.interconnect.topology);
+  const TopologyEntry& kind = kind_of(chip.interconnect.topology);
   return kind.depth == Depth::Groups ? network_of(chip).routed()  // Of one group there are ports.
                                      : kind.topology != Topology::AllToAll;
 }

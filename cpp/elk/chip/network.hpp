@@ -22,7 +22,7 @@ inline constexpr std::size_t kMostDims = 3;
 
 /// A number for each dimension, outermost first: a place, or the sides of a box. Dimensions that a
 /// network does not have stand for a place of 0 and a side of 1.
-using Places = std::array<std::int64_t, kMostDims>;
+using PerDim = std::array<std::int64_t, kMostDims>;
 
 /// How the places of a line are joined.
 enum class Joint : std::uint8_t {
@@ -41,11 +41,14 @@ struct Line {
 };
 
 /// The dimension that a way takes first, of the outer two; a third comes last.
-enum class Turn : std::uint8_t { RowFirst, ColumnFirst };
+enum class DimOrder : std::uint8_t { RowFirst, ColumnFirst };
+
+/// Dimensions in the order in which a way takes them.
+using DimSequence = std::span<const std::uint8_t>;
 
 /// One of the directed links beside a node, numbered from 0 to `Network::links`: of every
-/// dimension, in the order of `Turn::RowFirst`, the link onwards and the link back that leave the
-/// node, or of a full line the node's ports out and in.
+/// dimension, in the order of `DimOrder::RowFirst`, the link onwards and the link back that leave
+/// the node, or of a full line the node's ports out and in.
 struct Hop {
   std::int64_t node;
   std::int32_t link;
@@ -77,14 +80,14 @@ class Network {
   [[nodiscard]] std::int64_t lines_along(std::size_t dim) const { return nodes_ / length(dim); }
   /// From a node to the next one along a dimension, in numbers.
   [[nodiscard]] std::int64_t stride(std::size_t dim) const { return strides_[dim]; }
-  [[nodiscard]] Places sides() const;
+  [[nodiscard]] PerDim sides() const;
 
   /// The place of a node, and the node at a place.
-  [[nodiscard]] Places place(std::int64_t node) const;
-  [[nodiscard]] std::int64_t node(const Places& place) const;
+  [[nodiscard]] PerDim place(std::int64_t node) const;
+  [[nodiscard]] std::int64_t node(const PerDim& place) const;
 
   /// The dimensions in the order in which ways take them.
-  [[nodiscard]] std::span<const std::uint8_t> order(Turn turn) const;
+  [[nodiscard]] DimSequence order(DimOrder turn) const;
   /// Directed links, or ports, beside each node; those of a dimension are `first_link` and the
   /// next.
   [[nodiscard]] std::int64_t links() const { return 2 * static_cast<std::int64_t>(dims_); }
@@ -104,7 +107,7 @@ class Network {
   /// Links on the way from one node to another.
   [[nodiscard]] std::int64_t hops(std::int64_t from, std::int64_t to) const;
   /// Appends the links, and ports, on that way.
-  void way(std::int64_t from, std::int64_t to, Turn turn, std::vector<Hop>& hops) const;
+  void way(std::int64_t from, std::int64_t to, DimOrder turn, std::vector<Hop>& hops) const;
   /// Calls `visit` for each node that a link, or a port and a port, lead to from `node`.
   template <class Visit>
   void for_each_neighbour(std::int64_t node, const Visit& visit) const;
@@ -151,14 +154,14 @@ class Network {
 
   std::array<Line, kMostDims> lines_ = {Line{1, Joint::None}, Line{1, Joint::None},
                                         Line{1, Joint::None}};
-  Places strides_ = {1, 1, 1};
+  PerDim strides_ = {1, 1, 1};
   std::size_t dims_ = 0;
   std::int64_t nodes_;
 };
 
 template <class Visit>
 void Network::for_each_neighbour(std::int64_t node, const Visit& visit) const {
-  const Places here = place(node);
+  const PerDim here = place(node);
   for (std::size_t dim = 0; dim < dims_; ++dim) {
     const std::int64_t first = node - (here[dim] * strides_[dim]);  // of the line
     for_each_beside(lines_[dim], here[dim],
@@ -196,7 +199,7 @@ struct Nodes {
 enum class Depth : std::uint8_t { None, Layers, Groups };
 
 /// A topology: a line of `topologies`.
-struct Kind {
+struct TopologyEntry {
   Topology topology;
   std::string_view name;  // in chip files
   std::string_view grid;  // what a chip file has to say in `core.grid`; empty: nothing, but a count
@@ -205,8 +208,8 @@ struct Kind {
   Network (*network)(const Nodes& nodes);
 };
 /// All topologies there are, in the order of their enumerators.
-[[nodiscard]] std::span<const Kind> topologies();
-[[nodiscard]] const Kind& kind_of(Topology topology);
+[[nodiscard]] std::span<const TopologyEntry> topologies();
+[[nodiscard]] const TopologyEntry& kind_of(Topology topology);
 
 /// Of the cores of one chip.
 [[nodiscard]] Network network_of(const Chip& chip);

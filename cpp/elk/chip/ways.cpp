@@ -13,31 +13,31 @@
 namespace elk::chip {
 namespace {
 
-enum class Edge : std::uint8_t { Left, Right, Top, Bottom };
+enum class GridEdge : std::uint8_t { Left, Right, Top, Bottom };
 constexpr std::size_t kEdges = 4;
 
 /// The edge at which a node lies. Within the grid there is none, and the side does not matter.
-Edge edge_of(const Chip& chip, const Network& network, const Places& at) {
+GridEdge edge_of(const Chip& chip, const Network& network, const PerDim& at) {
   const bool inner_row = at[0] > 0 && at[0] < network.length(0) - 1;
   if (chip.hbm->position != HbmPosition::EdgesAll || inner_row) {
-    return at[1] == 0 ? Edge::Left : Edge::Right;
+    return at[1] == 0 ? GridEdge::Left : GridEdge::Right;
   }
-  return at[0] == 0 ? Edge::Top : Edge::Bottom;
+  return at[0] == 0 ? GridEdge::Top : GridEdge::Bottom;
 }
 
-bool upright(Edge edge) { return edge == Edge::Left || edge == Edge::Right; }
+bool upright(GridEdge edge) { return edge == GridEdge::Left || edge == GridEdge::Right; }
 
 /// The nodes of a module beside an area, all of them if there is none: for each edge their
 /// positions.
 std::array<std::vector<std::int32_t>, kEdges> beside(const Chip& chip, const Network& network,
                                                      const std::vector<CoreId>& nodes,
-                                                     const Places& area) {
+                                                     const PerDim& area) {
   std::array<std::vector<std::int32_t>, kEdges> result;
   std::array<std::vector<std::int32_t>, kEdges> all;
   bool any = false;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const Places at = network.place(nodes[node].value);
-    const Edge edge = edge_of(chip, network, at);
+    const PerDim at = network.place(nodes[node].value);
+    const GridEdge edge = edge_of(chip, network, at);
     all[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
     if ((upright(edge) ? at[0] < area[0] : at[1] < area[1]) && at[2] < area[2]) {
       result[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
@@ -56,7 +56,7 @@ std::size_t count(const std::array<std::vector<std::int32_t>, kEdges>& members) 
 }
 
 /// The row, or column, that a place lies in, by layer.
-std::int64_t line_of(const Network& network, const Places& at, bool row) {
+std::int64_t line_of(const Network& network, const PerDim& at, bool row) {
   return ((row ? at[0] : at[1]) * network.length(2)) + at[2];
 }
 
@@ -70,7 +70,7 @@ std::vector<Receiver> receivers_of(const Network& network, std::span<const CoreI
   std::vector<Receiver> result;
   result.reserve(cores.size());
   for (const CoreId core : cores) {
-    const Places at = network.place(core.value);
+    const PerDim at = network.place(core.value);
     result.push_back({.core = core.value,
                       .number = static_cast<std::int32_t>(result.size()),
                       .along = {static_cast<std::int32_t>(line_of(network, at, false)),
@@ -89,7 +89,7 @@ class Dealer {
   /// Gives the nodes `members`, which lie at `edge`, their share of the receivers that are left,
   /// with `later` nodes to come: those in the rows (columns) nearest to the middle of them, in
   /// runs.
-  void deal(Edge edge, std::vector<std::int32_t> members, std::size_t later) {
+  void deal(GridEdge edge, std::vector<std::int32_t> members, std::size_t later) {
     if (members.empty()) {
       return;
     }
@@ -125,7 +125,7 @@ class Dealer {
   [[nodiscard]] std::vector<std::int32_t> result() && { return std::move(result_); }
 
  private:
-  [[nodiscard]] std::int64_t along(Edge edge, std::int64_t core) const {
+  [[nodiscard]] std::int64_t along(GridEdge edge, std::int64_t core) const {
     return line_of(network_, network_.place(core), upright(edge));
   }
 
@@ -137,7 +137,7 @@ class Dealer {
 
 }  // namespace
 
-std::vector<std::int64_t> nodes_beside(const Chip& chip, const Places& area) {
+std::vector<std::int64_t> nodes_beside(const Chip& chip, const PerDim& area) {
   std::vector<std::int64_t> result;
   const Network network = network_of(chip);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
@@ -148,7 +148,7 @@ std::vector<std::int64_t> nodes_beside(const Chip& chip, const Places& area) {
 
 std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
                                                    std::span<const CoreId> receivers,
-                                                   const Places& area) {
+                                                   const PerDim& area) {
   std::vector<std::vector<std::int32_t>> result;
   const Network network = network_of(chip);
   const std::vector<Receiver> all = receivers_of(network, receivers);
@@ -158,7 +158,7 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
     std::size_t later = count(members);
     for (std::size_t edge = 0; edge < kEdges; ++edge) {
       later -= members[edge].size();
-      dealer.deal(static_cast<Edge>(edge), members[edge], later);
+      dealer.deal(static_cast<GridEdge>(edge), members[edge], later);
     }
     result.push_back(std::move(dealer).result());
   }
@@ -177,11 +177,11 @@ std::int64_t port_core(std::int64_t core, std::int64_t cores, std::int64_t ports
   return ceil_div((core * ports / cores) * cores, ports);
 }
 
-Places area_of(const Chip& chip, std::span<const CoreId> cores) {
+PerDim area_of(const Chip& chip, std::span<const CoreId> cores) {
   const Network network = network_of(chip);
-  Places result{};
+  PerDim result{};
   for (const CoreId core : cores) {
-    const Places at = network.place(core.value);
+    const PerDim at = network.place(core.value);
     for (std::size_t dim = 0; dim < kMostDims; ++dim) {
       result[dim] = std::max(result[dim], at[dim] + 1);
     }
@@ -189,10 +189,10 @@ Places area_of(const Chip& chip, std::span<const CoreId> cores) {
   return result;
 }
 
-Turn turn_at(const Chip& chip, CoreId core) {
+DimOrder turn_at(const Chip& chip, CoreId core) {
   const Network network = network_of(chip);
   const bool beside = upright(edge_of(chip, network, network.place(core.value)));
-  return beside ? Turn::RowFirst : Turn::ColumnFirst;
+  return beside ? DimOrder::RowFirst : DimOrder::ColumnFirst;
 }
 
 }  // namespace elk::chip

@@ -33,7 +33,7 @@ void check_objective(const chip::Chip& chip, const Options& options);
 /// The latency of the plan that serves latency best.
 [[nodiscard]] Picoseconds shortest_latency(const Plan& plan);
 
-/// The same of a pod of `chips` that each run the plan.
+/// Makes what is reached that of a pod of `chips`, each of which runs the plan.
 void count_chips(std::int64_t chips, std::optional<Aimed>& aimed);
 
 }  // namespace elk::compile

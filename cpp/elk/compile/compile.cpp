@@ -13,11 +13,11 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/compile/aim.hpp"
+#include "elk/compile/bounds_book.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/passes.hpp"
 #include "elk/compile/shortest.hpp"
-#include "elk/compile/spaces.hpp"
 #include "elk/compile/waves.hpp"
 #include "elk/shard/pooled.hpp"
 #include "elk/shard/propose.hpp"
@@ -30,17 +30,17 @@ constexpr Seconds kNoPlan{std::numeric_limits<double>::infinity()};
 /// The plans of one model, as it is and in waves, for one machine.
 class Versions {
  public:
-  Versions(const Whole& whole, const chip::Chip& chip, const tile::TileModel& tiles,
-           const Options& options, Spaces& spaces)
+  Versions(const PlanRequest& whole, const chip::Chip& chip, const tile::TileModel& tiles,
+           const Options& options, BoundsBook& spaces)
       : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
   /// Plans the model under `policy`, in these waves if there are any, and keeps the better plan.
-  void enter(schedule::Policy policy, const ir::InWaves* waves) {
+  void enter(schedule::Policy policy, const ir::WaveGraph* waves) {
     Options asked = options_;
     asked.policy = policy;
     try {
       const ir::Graph& graph = waves != nullptr ? waves->graph : whole_.graph;
-      Compiled made = compiled_on(graph, chip_, tiles_, asked, spaces_);
+      PlanAndIdeal made = compiled_on(graph, chip_, tiles_, asked, spaces_);
       take_least(made.plan);
       run_as(whole_, waves, made.plan);
       take_ideal(made, waves);
@@ -80,7 +80,7 @@ class Versions {
   }
 
   /// Keeps the ideal if it is the least of all spaces.
-  void take_ideal(const Compiled& made, const ir::InWaves* waves) {
+  void take_ideal(const PlanAndIdeal& made, const ir::WaveGraph* waves) {
     if (spaces_.least && !(made.plan.bounds.ideal < *spaces_.least)) {
       return;
     }
@@ -98,11 +98,11 @@ class Versions {
     }
   }
 
-  const Whole& whole_;
+  const PlanRequest& whole_;
   const chip::Chip& chip_;
   const tile::TileModel& tiles_;
   const Options& options_;
-  Spaces& spaces_;              // whose bounds have to hold for all of these
+  BoundsBook& spaces_;          // whose bounds have to hold for all of these
   std::vector<Seconds> least_;  // of each policy
   std::optional<Plan> best_;
   std::exception_ptr why_;
@@ -110,8 +110,8 @@ class Versions {
 
 /// The plan of a graph as it is, or with large ops in waves where that takes less: in smaller ones
 /// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
-Plan compile_best(const Whole& whole, const chip::Chip& chip, const tile::TileModel& tiles,
-                  const Options& options, Spaces& spaces) {
+Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::TileModel& tiles,
+                  const Options& options, BoundsBook& spaces) {
   const std::vector<std::int32_t> uncut;
   const std::vector<std::int32_t>& split = whole.one != nullptr ? whole.one->axes : uncut;
   Versions versions(whole, chip, tiles, options, spaces);
@@ -130,15 +130,15 @@ Plan compile_best(const Whole& whole, const chip::Chip& chip, const tile::TileMo
 
 /// The plan of all chips' cores as one machine, or of the one chip there is.
 Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-                   const Options& options, Spaces& spaces) {
+                   const Options& options, BoundsBook& spaces) {
   return compile_best({.graph = graph, .one = nullptr}, chip, tiles, options, spaces);
 }
 
 /// All chips' cores as one machine. Where any axes of an op may be cut, a chip uses as many of its
 /// cores for its part as it would for the whole op: only on grids and rings, where few may, one
 /// machine of more cores is worth an estimate.
-Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-              const Options& options, Spaces& spaces) {
+PooledPlan pooled(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
+                  const Options& options, BoundsBook& spaces) {
   const bool few_axes = chip::routed(chip);
   constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
   return {.about = few_axes ? shard::pooled_time(graph, chip, tiles, options.threads) : kNever,
@@ -151,12 +151,12 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMo
 
 /// The plan of chips that share the model, or of them as one machine where that is better.
 Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-                 const Options& options, Spaces& spaces) {
+                 const Options& options, BoundsBook& spaces) {
   shard::ExecuteTime execute = shard::by_cuts(graph, chip, tiles);
   if (options.kept != nullptr) {
     execute = options.kept->recalled(graph, chip, std::move(execute));
   }
-  const Pooled as_one = pooled(graph, chip, tiles, options, spaces);
+  const PooledPlan as_one = pooled(graph, chip, tiles, options, spaces);
   const std::vector<shard::Sharding> proposals =
       shard::proposals(graph, chip, execute, options.threads);
   const auto plan_of = [&](const shard::Sharding& sharding, schedule::Policy policy) {
@@ -196,10 +196,10 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMod
              const Options& options) {
   check_objective(chip, options);
   check_input(graph, chip);
-  Spaces spaces{.bounds = {},
-                .wants_ideal = options.policy == schedule::Policy::Ideal,
-                .least = {},
-                .ideal = {}};
+  BoundsBook spaces{.bounds = {},
+                    .wants_ideal = options.policy == schedule::Policy::Ideal,
+                    .least = {},
+                    .ideal = {}};
   Options asked = options;
   asked.policy = spaces.wants_ideal ? schedule::highest() : options.policy;
   Plan plan = options.pod == Pod::Pooled || chip.chips == 1

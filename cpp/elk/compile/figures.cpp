@@ -26,7 +26,7 @@ Figures figures_of(const program::PlacedOp& placed) {
                  .exchange = {0},
                  .distribute = {0},
                  .sent = {0}};
-  const program::Sizes sizes = program::sizes_of(placed.graph, placed.op, plan, placed.chip);
+  const program::OpBytes sizes = program::sizes_of(placed.graph, placed.op, plan, placed.chip);
   for (const program::ExecuteSpace& piece : program::preload_space(placed, sizes)) {
     result.preload_space += piece.bytes;
   }
@@ -50,18 +50,18 @@ void add_exchanges(const program::Execution& execution, const chip::Chip& chip, 
   sum.distribute = busiest(execution.distribute, chip);
   sum.exchange = busiest(execution.gather, chip);
   if (execution.collective) {
-    for (const program::Crossing& crossing : execution.collective->crossings) {
+    for (const program::CollectiveSteps& crossing : execution.collective->crossings) {
       sum.exchange += Bytes{crossing.port * crossing.steps};
       sum.sent += Bytes{crossing.sent * crossing.steps};
     }
     sum.exchange += busiest(execution.collective->deliver, chip);
     return;
   }
-  for (const program::Rotation& rotation : execution.rotations) {
+  for (const program::RotationExchange& rotation : execution.rotations) {
     const std::int64_t times = (execution.steps - 1) / rotation.every;
     sum.exchange += busiest(rotation.exchange, chip) * times;
   }
-  for (const program::Round& round : execution.reduce) {
+  for (const program::ReductionRound& round : execution.reduce) {
     sum.exchange += busiest(round.exchange, chip);
   }
 }

@@ -15,10 +15,10 @@ struct Figures {
   std::int64_t cores;
   std::int64_t steps;
   std::vector<Bytes> space;  // of each distinct tensor, in order of first operand, while it runs
-  Bytes preload_space;       // that arrives on a core
+  Bytes preload_space;       // of what arrives on a core
   std::int64_t hbm_bytes;    // read over all chips of `chip`
-  Bytes exchange;            // that the busiest core receives or sends while it runs
-  Bytes distribute;          // of these preloaded pieces, besides
+  Bytes exchange;            // received or sent by the busiest core while the op runs
+  Bytes distribute;          // received or sent of preloaded pieces, besides
   Bytes sent;                // by a chip to others, of a collective
 };
 

@@ -18,7 +18,7 @@ inline constexpr double kFarApart = 1.5;
 
 /// A plan and what runs it.
 struct Rival {
-  const ir::Graph& graph;  // that is planned
+  const ir::Graph& graph;  // what is planned
   const chip::Chip& chip;
   Plan& plan;
 };

@@ -6,7 +6,7 @@
 #include "elk/base/key_writer.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/compile/passes.hpp"
-#include "elk/cost/floor/resting.hpp"
+#include "elk/cost/floor/activation_floor.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/front/trail.hpp"
 #include "elk/cost/option.hpp"
@@ -163,7 +163,7 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
                            const tile::TileModel& tiles, const cost::Constraints& constraints) {
   cost::Pricer pricer(graph, op, chip, tiles);
   const std::string rates_key = cores_key(graph, op, chip);
-  std::optional<tile::Rates> rates = rates_.find(rates_key);
+  std::optional<tile::TileRates> rates = rates_.find(rates_key);
   if (!rates) {
     rates.emplace(op, pricer.tiles());
     rates_.put(rates_key, *rates, std::size_t{10} << 10U);
@@ -178,7 +178,7 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
     set_tensors(op, result);
     return result;
   }
-  const auto left = std::make_shared<cost::Searched>();
+  const auto left = std::make_shared<cost::SearchRecord>();
   cost::Front result = cost::front(pricer, std::move(*rates), constraints, nullptr, left.get());
   searches_.put(key, left, std::size_t{100} << 10U);
   return result;
@@ -201,7 +201,7 @@ shard::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
   return [this, &graph, &pod, execute = std::move(execute)](const ir::Op& op) {
     return executes_.find_or_make(
         cores_key(graph, op, pod), [&] { return execute(op); },
-        [](const shard::Execute& made) { return sizeof(made); });
+        [](const shard::ChipExecute& made) { return sizeof(made); });
   };
 }
 
@@ -213,7 +213,7 @@ std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
           {"handovers", known_.handovers.reuse()},
           {"gathers", known_.gathers.reuse()},
           {"preloads", known_.preloads.reuse()},
-          {"bounds", known_.together.reuse()},
+          {"bounds", known_.neighbours.reuse()},
           {"executions", executions_.executed.reuse()},
           {"loads", executions_.loads.reuse()},
           {"passes", passes_.reuse()}};

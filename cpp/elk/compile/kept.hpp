@@ -11,7 +11,7 @@
 #include "elk/cost/front/trail.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/schedule/problem/known.hpp"
-#include "elk/shard/part.hpp"
+#include "elk/shard/split_cost.hpp"
 #include "elk/sim/play/executions.hpp"
 #include "elk/tile/rate.hpp"
 #include "elk/tile/tile.hpp"
@@ -41,7 +41,7 @@ class Kept {
   /// `execute`, which must be `shard::by_cuts` of this graph and pod, asked once for each part.
   [[nodiscard]] shard::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
                                             shard::ExecuteTime execute);
-  [[nodiscard]] schedule::Known& known() { return known_; }
+  [[nodiscard]] schedule::ProblemShelves& known() { return known_; }
   /// By `machine_key` and `memory_key` of the chip.
   [[nodiscard]] sim::Executions& executions() { return executions_; }
   /// The passes on a graph and a chip, as far as any policy has brought them. Throws Infeasible
@@ -59,10 +59,10 @@ class Kept {
                                      const cost::Constraints& constraints);
 
   Shelf<std::string, cost::Front> fronts_{std::size_t{48} << 20U};
-  Shelf<std::string, std::shared_ptr<const cost::Searched>> searches_{std::size_t{48} << 20U};
-  Shelf<std::string, tile::Rates> rates_{std::size_t{8} << 20U};
-  Shelf<std::string, shard::Execute> executes_{std::size_t{8} << 20U};
-  schedule::Known known_;
+  Shelf<std::string, std::shared_ptr<const cost::SearchRecord>> searches_{std::size_t{48} << 20U};
+  Shelf<std::string, tile::TileRates> rates_{std::size_t{8} << 20U};
+  Shelf<std::string, shard::ChipExecute> executes_{std::size_t{8} << 20U};
+  schedule::ProblemShelves known_;
   sim::Executions executions_;
   Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{96} << 20U};
 };

@@ -14,8 +14,8 @@
 namespace elk::compile {
 namespace {
 
-Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
-               const program::Lifetimes& lives) {
+ExchangeBytes moved_by(const program::PlacedOp& placed, const program::Program& program,
+                       const program::Lifetimes& lives) {
   const std::vector<ir::Operand>& operands = placed.op.operands;
   std::vector<std::optional<partition::Layout>> layouts(operands.size());
   std::vector<const partition::Layout*> have(operands.size(), nullptr);
@@ -39,8 +39,8 @@ Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
 
 }  // namespace
 
-std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
-                         const program::Program& program, int threads) {
+std::vector<ExchangeBytes> moved(const ir::Graph& graph, const chip::Chip& chip,
+                                 const program::Program& program, int threads) {
   const program::Expander alike(graph, chip, program.ops);
   const program::Lifetimes lives = program::lifetimes(graph);
   std::vector<std::int32_t> first(subscript(alike.executions()), -1);  // op of each execution
@@ -48,14 +48,14 @@ std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
   for (std::int32_t op = end; op-- > 0;) {
     first[subscript(alike.execution_of(op))] = op;
   }
-  const std::vector<Moved> known = parallel_map(
+  const std::vector<ExchangeBytes> known = parallel_map(
       first,
       [&](std::int32_t op) {
         const std::size_t at = subscript(op);
         return moved_by({graph, graph.ops[at], program.ops[at], chip}, program, lives);
       },
       threads);
-  std::vector<Moved> result;
+  std::vector<ExchangeBytes> result;
   result.reserve(graph.ops.size());
   for (std::int32_t op = 0; op < end; ++op) {
     result.push_back(known[subscript(alike.execution_of(op))]);

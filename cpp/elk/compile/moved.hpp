@@ -10,14 +10,14 @@
 namespace elk::compile {
 
 /// Bytes that the busiest core receives or sends at the start of an execute.
-struct Moved {
+struct ExchangeBytes {
   Bytes gather;      // of activations
   Bytes distribute;  // of the rest of preloaded pieces
 };
 
-/// The same of every op of a program, as it says who sends what: the search takes senders to be
+/// The bytes of every op of a program, as it says who sends what: the search takes senders to be
 /// even, and pieces to be cut without a rest.
-[[nodiscard]] std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
-                                       const program::Program& program, int threads);
+[[nodiscard]] std::vector<ExchangeBytes> moved(const ir::Graph& graph, const chip::Chip& chip,
+                                               const program::Program& program, int threads);
 
 }  // namespace elk::compile

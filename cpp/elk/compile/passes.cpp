@@ -39,7 +39,7 @@ std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
 }
 
 PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const schedule::Choice& choice,
-                  const schedule::InPlace& in_place) {
+                  const schedule::InPlaceCost& in_place) {
   PlannedOp result{.option = problem.option(op, choice),
                    .state = problem.state(op, choice),
                    .has_preload = problem.is_loaded(op),
@@ -53,7 +53,7 @@ PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const sched
   return result;
 }
 
-schedule::Span span(const cost::Interval& interval) {
+Interval<Picoseconds> span(const Interval<Seconds>& interval) {
   return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
 }
 
@@ -110,7 +110,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
   }
-  std::vector<Moved> bytes;
+  std::vector<ExchangeBytes> bytes;
   parallel_for_index(2, threads, [&](std::size_t job) {
     if (job == 0) {
       refuse_unsound(problem.graph(), problem.chip(), found.program);
@@ -134,9 +134,9 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
 }
 
 /// With the bounds of this space, which are known even where nothing fits.
-Compiled compiled_by(Passes& passes, const Options& options, Spaces& spaces) {
+PlanAndIdeal compiled_by(Passes& passes, const Options& options, BoundsBook& spaces) {
   try {
-    Compiled result = passes.compiled(options);
+    PlanAndIdeal result = passes.compiled(options);
     spaces.bounds.push_back(*passes.bounds());
     return result;
   } catch (const Infeasible&) {
@@ -161,7 +161,7 @@ Passes::Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles,
                             {.threads = options.threads,
                              .known = options.kept != nullptr ? &options.kept->known() : nullptr});
   alone_ = schedule::fastest_alone(problem);
-  last_ = std::make_unique<Stage>(std::move(problem), options.effort);
+  last_ = std::make_unique<SearchProgress>(std::move(problem), options.effort);
 }
 
 schedule::SearchOptions Passes::search_options(const Options& options) const {
@@ -180,15 +180,15 @@ void Passes::search_to(const schedule::SearchOptions& asked) {
     if (keeps_ && reached_ > 0 && told_[static_cast<std::size_t>(policies[reached_ - 1])].empty()) {
       next.policy = policies[reached_ - 1];
       last_->searches.settle(next);
-      passed_[reached_ - 1] = std::make_unique<Stage>(*last_);
+      passed_[reached_ - 1] = std::make_unique<SearchProgress>(*last_);
     }
     next.policy = policies[reached_];
     last_->searches.propose(next);
   }
 }
 
-Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
-                      const Options& options) const {
+PlanAndIdeal Passes::made(schedule::Problem& problem, schedule::Found found,
+                          const Options& options) const {
   const schedule::Ideal ideal = schedule::ideal(problem, *alone_, found.considered,
                                                 {.most = kIdealWork, .threads = options.threads});
   Plan plan{.policy = options.policy,
@@ -206,7 +206,7 @@ Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
             .occupancy = {},
             .search = counts_};
   plan.bounds.ideal = ideal.times.total;
-  Compiled result{.plan = plan, .ideal = {}};
+  PlanAndIdeal result{.plan = plan, .ideal = {}};
   fill_ideal(problem, ideal, plan);
   plan.fronts = problem.fronts();
   result.ideal = std::make_shared<const Plan>(std::move(plan));
@@ -219,11 +219,11 @@ Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
 }
 
 /// The ideal and the aim add plans of ops to a problem, which the policies above must not meet.
-Compiled Passes::found_by(const Options& options) {
+PlanAndIdeal Passes::found_by(const Options& options) {
   const std::size_t at = schedule::step(options.policy);
   const schedule::SearchOptions asked = search_options(options);
   const bool passed = at + 1 < reached_;
-  const std::unique_ptr<Stage> before = passed ? std::move(passed_[at]) : nullptr;
+  const std::unique_ptr<SearchProgress> before = passed ? std::move(passed_[at]) : nullptr;
   if (!passed) {
     parallel_for_index(2, options.threads, [&](std::size_t job) {
       if (job == 1) {
@@ -233,7 +233,7 @@ Compiled Passes::found_by(const Options& options) {
       }
     });
   }
-  Stage& stage = passed ? *before : *last_;
+  SearchProgress& stage = passed ? *before : *last_;
   schedule::Found found = stage.searches.best(asked);
   if (passed || !keeps_ || options.policy == schedule::highest()) {
     return made(stage.problem, std::move(found), options);
@@ -242,8 +242,8 @@ Compiled Passes::found_by(const Options& options) {
   return made(own, std::move(found), options);
 }
 
-Compiled Passes::compiled(const Options& options) {
-  Told& told = told_[static_cast<std::size_t>(options.policy)];
+PlanAndIdeal Passes::compiled(const Options& options) {
+  PolicyAnswer& told = told_[static_cast<std::size_t>(options.policy)];
   if (told.empty()) {
     sound_ = false;
     try {
@@ -262,8 +262,8 @@ Compiled Passes::compiled(const Options& options) {
   return keeps_ ? *told.made : *std::move(told.made);
 }
 
-Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-                     const Options& options, Spaces& spaces) {
+PlanAndIdeal compiled_on(const ir::Graph& graph, const chip::Chip& chip,
+                         const tile::TileModel& tiles, const Options& options, BoundsBook& spaces) {
   check_capacity(graph, chip);
   const bool is_step = schedule::entry(options.policy).starts == schedule::Starts::Below;
   if (options.kept != nullptr && is_step) {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "elk/chip/chip.hpp"
-#include "elk/compile/spaces.hpp"
+#include "elk/compile/bounds_book.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/schedule/bound/bounds.hpp"
 #include "elk/schedule/policies/ideal.hpp"
@@ -29,7 +29,7 @@ class Passes {
 
   /// The plan of the policy of `options`, which differ from those before in nothing but it, the
   /// threads and the watch; and that of the ideal. Throws Infeasible.
-  [[nodiscard]] Compiled compiled(const Options& options);
+  [[nodiscard]] PlanAndIdeal compiled(const Options& options);
   /// Known as soon as a policy has searched, even where it found nothing.
   [[nodiscard]] const std::optional<schedule::Bounds>& bounds() const { return bounds_; }
   /// Whether every search came to its end.
@@ -40,22 +40,23 @@ class Passes {
 
  private:
   /// How far the search is, with a problem of its own.
-  struct Stage {
+  struct SearchProgress {
     schedule::Problem problem;
     schedule::PolicySearch searches;
 
-    Stage(schedule::Problem some, schedule::Effort effort)
+    SearchProgress(schedule::Problem some, schedule::Effort effort)
         : problem(std::move(some)), searches(problem, effort) {}
-    Stage(const Stage& other) : problem(other.problem), searches(other.searches, problem) {}
-    Stage& operator=(const Stage&) = delete;
-    Stage(Stage&&) = delete;
-    Stage& operator=(Stage&&) = delete;
-    ~Stage() = default;
+    SearchProgress(const SearchProgress& other)
+        : problem(other.problem), searches(other.searches, problem) {}
+    SearchProgress& operator=(const SearchProgress&) = delete;
+    SearchProgress(SearchProgress&&) = delete;
+    SearchProgress& operator=(SearchProgress&&) = delete;
+    ~SearchProgress() = default;
   };
 
   /// What a policy was told, if it was asked.
-  struct Told {
-    std::optional<Compiled> made;
+  struct PolicyAnswer {
+    std::optional<PlanAndIdeal> made;
     std::exception_ptr why_not;
 
     [[nodiscard]] bool empty() const { return !made && !why_not; }
@@ -63,30 +64,30 @@ class Passes {
 
   [[nodiscard]] schedule::SearchOptions search_options(const Options& options) const;
   void search_to(const schedule::SearchOptions& asked);
-  [[nodiscard]] Compiled found_by(const Options& options);
-  [[nodiscard]] Compiled made(schedule::Problem& problem, schedule::Found found,
-                              const Options& options) const;
+  [[nodiscard]] PlanAndIdeal found_by(const Options& options);
+  [[nodiscard]] PlanAndIdeal made(schedule::Problem& problem, schedule::Found found,
+                                  const Options& options) const;
 
   ir::Graph graph_;
   chip::Chip chip_;
   const tile::TileModel& tiles_;
   bool keeps_;  // for other policies
   Search counts_;
-  std::unique_ptr<Stage> last_;  // of the highest policy asked for
-  std::size_t reached_ = 0;      // policies that have proposed
-  std::vector<std::unique_ptr<Stage>> passed_{
+  std::unique_ptr<SearchProgress> last_;  // of the highest policy asked for
+  std::size_t reached_ = 0;               // policies that have proposed
+  std::vector<std::unique_ptr<SearchProgress>> passed_{
       schedule::policies().size()};  // by step: those that were not
   std::optional<schedule::Ideal> alone_;
   std::optional<schedule::Bounds> bounds_;
-  std::vector<Told> told_{schedule::policies().size()};  // by policy
+  std::vector<PolicyAnswer> told_{schedule::policies().size()};  // by policy
   std::atomic<bool> sound_ = true;
   std::mutex mutex_;
 };
 
 /// What the passes make of a graph and a machine, with the bounds of this space, by what is kept of
 /// other policies if anything is.
-[[nodiscard]] Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip,
-                                   const tile::TileModel& tiles, const Options& options,
-                                   Spaces& spaces);
+[[nodiscard]] PlanAndIdeal compiled_on(const ir::Graph& graph, const chip::Chip& chip,
+                                       const tile::TileModel& tiles, const Options& options,
+                                       BoundsBook& spaces);
 
 }  // namespace elk::compile

@@ -65,7 +65,7 @@ class Contest {
 
   /// Plans all that `policy` tries by itself, unless one above it has planned it.
   void play(schedule::Policy policy) {
-    std::optional<Picoseconds> least;  // that the policy finds
+    std::optional<Picoseconds> least;  // found by the policy
     const auto consider = [&](Entrant& entrant) {
       const std::optional<Picoseconds> found = found_by(policy, entrant);
       if (found) {

@@ -10,7 +10,7 @@
 namespace elk::compile {
 
 /// The plan of a pod as one machine.
-struct Pooled {
+struct PooledPlan {
   Picoseconds about;  // by an estimate
   std::function<Plan(schedule::Policy)> plan;
 };
@@ -20,7 +20,7 @@ struct Entrants {
   const std::vector<shard::Sharding>& proposals;
   std::function<shard::Sharding()> resort;
   std::function<Plan(const shard::Sharding&, schedule::Policy)> plan_of;
-  const Pooled& pooled;
+  const PooledPlan& pooled;
   std::function<bool(Plan& best, Plan& plan)> beats;  // whether the latter is the better one
 };
 

@@ -24,7 +24,7 @@ constexpr std::int64_t kMostCores = 10'000;
 constexpr std::int64_t kMostNodes = 256;
 
 /// Times of calls, for the use of one thread.
-sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
+sim::CallTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
   const auto known = std::make_shared<std::unordered_map<std::int32_t, tile::TileTimes>>();
   const auto of = [&graph, &chip, &tiles, known](std::int32_t op) -> tile::TileTimes& {
     return known->try_emplace(op, graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles)

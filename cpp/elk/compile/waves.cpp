@@ -32,9 +32,9 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
 
 }  // namespace
 
-std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                          const std::vector<std::int32_t>& split,
-                                          const chip::Chip& machine, double share) {
+std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
+                                            const std::vector<std::int32_t>& split,
+                                            const chip::Chip& machine, double share) {
   const double wave = share * static_cast<double>(chip::room(machine).value) *
                       static_cast<double>(chip::total_cores(machine));
   std::vector<double> loaded;
@@ -53,7 +53,7 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
   std::vector<ir::Chain> chains = ir::chains(graph, heavy, split);
   for (ir::Chain& chain : chains) {
     double most = 0.0;
-    for (const ir::Chain::Link& link : chain.links) {
+    for (const ir::Chain::ChainOp& link : chain.links) {
       most = std::max(most, loaded[subscript(link.op)]);
     }
     chain.waves = std::min(chain.length, static_cast<std::int64_t>(std::ceil(most / wave)));
@@ -65,7 +65,7 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
   return ir::in_waves(graph, chains);
 }
 
-shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves) {
+shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves) {
   shard::OneChip result{.graph = waves.graph, .forms = {}, .whole = {}, .axes = {}};
   for (std::size_t t = 0; t < waves.tensor_of.size(); ++t) {
     const std::size_t from = subscript(waves.tensor_of[t]);
@@ -92,7 +92,7 @@ shard::OneChip unsplit(const ir::Graph& graph) {
   return result;
 }
 
-void run_as(const Whole& whole, const ir::InWaves* waves, Plan& plan) {
+void run_as(const PlanRequest& whole, const ir::WaveGraph* waves, Plan& plan) {
   if (waves != nullptr) {
     plan.wave_dims = waves->dim_of;
     plan.shard = in_parts(whole.one != nullptr ? *whole.one : unsplit(whole.graph), *waves);

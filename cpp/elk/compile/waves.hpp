@@ -19,23 +19,23 @@ constexpr double kLargeShare = 0.4;
 /// `graph` with its large ops in waves of at most `share` of the SRAM of `machine` each; nothing
 /// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
 /// has of each op the axis that is cut over chips, or -1; it is empty where none is.
-[[nodiscard]] std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                                        const std::vector<std::int32_t>& split,
-                                                        const chip::Chip& machine, double share);
+[[nodiscard]] std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
+                                                          const std::vector<std::int32_t>& split,
+                                                          const chip::Chip& machine, double share);
 
 /// What one chip computes under `waves`, if it computes `one` without them.
-[[nodiscard]] shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves);
+[[nodiscard]] shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves);
 
 /// A graph that is not split over chips, as what one machine computes.
 [[nodiscard]] shard::OneChip unsplit(const ir::Graph& graph);
 
 /// A graph to be planned on one machine.
-struct Whole {
+struct PlanRequest {
   const ir::Graph& graph;
   const shard::OneChip* one;  // whose graph it is; null: of all cores as one machine
 };
 
 /// Says in `plan` what of the model runs, and where; `waves`: null without.
-void run_as(const Whole& whole, const ir::InWaves* waves, Plan& plan);
+void run_as(const PlanRequest& whole, const ir::WaveGraph* waves, Plan& plan);
 
 }  // namespace elk::compile

@@ -62,7 +62,7 @@ double EnergyForecast::execute(const ir::Op& op, const PlanOption& option) const
 }
 
 double EnergyForecast::bring(const PlanOption& option, const PreloadState& state,
-                             const Exchange& gather) const {
+                             const ExchangeCost& gather) const {
   const auto cores = static_cast<double>(option.cores);
   return crossed(gather.crossing + state.distribute.crossing) +
          exchanged(cores * as_double(gather.bytes), hops_) +

@@ -25,7 +25,7 @@ class EnergyForecast {
   [[nodiscard]] double execute(const ir::Op& op, const PlanOption& option) const;
   /// Of bringing them there: the preload, what peers distribute, the gather.
   [[nodiscard]] double bring(const PlanOption& option, const PreloadState& state,
-                             const Exchange& gather) const;
+                             const ExchangeCost& gather) const;
   [[nodiscard]] double store(const ir::Store& store) const;
 
  private:

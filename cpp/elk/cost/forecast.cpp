@@ -10,7 +10,7 @@ constexpr double kLeastCompute = 0.01;  // of its speed
 
 }  // namespace
 
-TimelineResult forecast(const Timeline& timeline, const Sharing& sharing) {
+TimelineResult forecast(const Timeline& timeline, const ContentionRules& sharing) {
   Forecaster forecaster;
   return forecaster.forecast(timeline, sharing);
 }
@@ -36,7 +36,7 @@ inline void Forecaster::start_head() {
   const bool idle = head_ == 0 || free_since_ < now_;
   coming_ = idle ? sharing_.hbm_latency.value : 0.0;
   const std::int32_t head = queue_[head_];
-  const Load* load = nullptr;
+  const PreloadCost* load = nullptr;
   if (head < 0) {
     const auto store = static_cast<std::size_t>(-1 - head);
     result_.stores[store].begin = {now_};
@@ -57,7 +57,7 @@ inline void Forecaster::start_head() {
 }
 
 /// Where the two meet in a region, each keeps half of a link or what the other leaves.
-inline Forecaster::Rates Forecaster::beside_head(const LinkUse& exchange) const {
+inline Forecaster::ProgressRates Forecaster::beside_head(const LinkUse& exchange) const {
   if (!sharing_.regions) {
     return exchanging_;
   }
@@ -84,7 +84,7 @@ inline void Forecaster::wait_for_preload(std::size_t op) {
 }
 
 /// The whole op at once if the queue does not change meanwhile; whether it did not.
-inline bool Forecaster::run_beside_one_load(const Work& work) {
+inline bool Forecaster::run_beside_one_load(const ExecuteCost& work) {
   const double fixed =
       work.in.before.value + work.in.after.value + work.out.before.value + work.out.after.value;
   const double wire = work.in.wire.value + work.out.wire.value;
@@ -96,9 +96,10 @@ inline bool Forecaster::run_beside_one_load(const Work& work) {
   if (coming_ > 0.0) {
     return false;
   }
-  const Rates rates = beside_head(sharing_.regions ? mean_use({work.in.use, work.in.wire.value},
-                                                              {work.out.use, work.out.wire.value})
-                                                   : kEverywhere);
+  const ProgressRates rates =
+      beside_head(sharing_.regions ? mean_use({work.in.use, work.in.wire.value},
+                                              {work.out.use, work.out.wire.value})
+                                   : kEverywhere);
   const double exchange = wire / rates.execute;
   const double compute = work.compute.value / computing_execute_;
   const double loaded = fixed + compute + (exchange * rates.load);
@@ -111,11 +112,11 @@ inline bool Forecaster::run_beside_one_load(const Work& work) {
 }
 
 /// Beside the head's load compute and fixed times leave it its pace, and fixed times keep theirs.
-template <Forecaster::Phase kPhase>
-inline Forecaster::Rates Forecaster::rates() const {
-  if constexpr (kPhase == Phase::Exchange) {
+template <Forecaster::ForecastPhase kPhase>
+inline Forecaster::ProgressRates Forecaster::rates() const {
+  if constexpr (kPhase == ForecastPhase::Exchange) {
     return beside_head(moving_);
-  } else if constexpr (kPhase == Phase::Compute) {
+  } else if constexpr (kPhase == ForecastPhase::Compute) {
     return {.execute = computing_execute_, .load = 1.0};
   } else {
     return {.execute = 1.0, .load = 1.0};
@@ -131,11 +132,11 @@ inline double Forecaster::run_beside_latency(double amount) {
 }
 
 /// Goes on until the phase ends or the head; returns what is left of the phase.
-template <Forecaster::Phase kPhase>
+template <Forecaster::ForecastPhase kPhase>
 inline double Forecaster::run_beside_load(double amount) {
-  const Rates at = rates<kPhase>();
+  const ProgressRates at = rates<kPhase>();
   const double until_load = at.load == 1.0 ? remaining_ : remaining_ / at.load;
-  const double until_phase = kPhase == Phase::Fixed ? amount : amount / at.execute;
+  const double until_phase = kPhase == ForecastPhase::Fixed ? amount : amount / at.execute;
   if (until_load <= until_phase) {
     now_ += until_load;
     end_head();
@@ -149,7 +150,7 @@ inline double Forecaster::run_beside_load(double amount) {
   return 0.0;
 }
 
-template <Forecaster::Phase kPhase>
+template <Forecaster::ForecastPhase kPhase>
 inline void Forecaster::run_phase(double amount) {
   while (amount > 0.0 && head_ < queue_.size()) {
     start_head();
@@ -158,23 +159,24 @@ inline void Forecaster::run_phase(double amount) {
   now_ += amount;
 }
 
-inline void Forecaster::run_moving(const Moving& moving) {
+inline void Forecaster::run_moving(const ExchangeSeries& moving) {
   moving_ = moving.use;
-  run_phase<Phase::Fixed>(moving.before.value);
-  run_phase<Phase::Exchange>(moving.wire.value);
-  run_phase<Phase::Fixed>(moving.after.value);
+  run_phase<ForecastPhase::Fixed>(moving.before.value);
+  run_phase<ForecastPhase::Exchange>(moving.wire.value);
+  run_phase<ForecastPhase::Fixed>(moving.after.value);
 }
 
-inline void Forecaster::run(const Work& work) {
+inline void Forecaster::run(const ExecuteCost& work) {
   if (run_beside_one_load(work)) {
     return;
   }
   run_moving(work.in);
-  run_phase<Phase::Compute>(work.compute.value);
+  run_phase<ForecastPhase::Compute>(work.compute.value);
   run_moving(work.out);
 }
 
-const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Sharing& sharing) {
+const TimelineResult& Forecaster::forecast(const Timeline& timeline,
+                                           const ContentionRules& sharing) {
   timeline_ = timeline;
   sharing_ = sharing;
   reset();

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/exchange/link_use.hpp"
 
@@ -14,7 +15,7 @@ namespace elk::cost {
 /// Exchanges one after another, alone on the chip. `wire` is the time in which the busiest port
 /// carries data; what no contention stretches comes before it (syncs) and after it (fragments,
 /// hops, adds).
-struct Moving {
+struct ExchangeSeries {
   Seconds before;
   Seconds wire;
   Seconds after;
@@ -24,56 +25,51 @@ struct Moving {
 };
 
 /// One execute alone on the chip, in the order it runs.
-struct Work {
-  Moving in;  // distribution and gather
+struct ExecuteCost {
+  ExchangeSeries in;  // distribution and gather
   Seconds compute;
-  Moving out;  // shifts and reductions
+  ExchangeSeries out;  // shifts and reductions
 
   [[nodiscard]] Seconds alone() const { return in.alone() + compute + out.alone(); }
 };
 
 /// One transfer between HBM and the cores, alone on the chip.
-struct Load {
+struct PreloadCost {
   Seconds time;
   double share;  // of the rate of the busiest port, or link of a grid, while it streams
   double port;   // of a link's rate: what arrives at, or leaves, the busiest core
   LinkUse use = kEverywhere;  // of a grid
 
-  friend bool operator==(const Load&, const Load&) = default;
+  friend bool operator==(const PreloadCost&, const PreloadCost&) = default;
 };
 
 struct WriteBack {
   std::int32_t op;  // issued right after its execute
   std::int32_t tensor;
-  Load load;
+  PreloadCost load;
 };
 
 /// A whole program with the time of every part of it alone on the chip.
 struct Timeline {
-  std::span<const Work> works;  // per op
-  std::span<const Load> loads;  // per op; zero time: nothing is preloaded
+  std::span<const ExecuteCost> works;  // per op
+  std::span<const PreloadCost> loads;  // per op; zero time: nothing is preloaded
   std::span<const std::int32_t> preload_order;
   std::span<const std::int32_t> issued_before;  // per op: preloads issued before its execute
   std::span<const WriteBack> write_backs;       // by op
 };
 
 /// What shapes contention on a chip.
-struct Sharing {
+struct ContentionRules {
   double port_drag;       // compute lost per share of the port in use: link rate / SRAM rate, or 0
   Seconds hbm_latency;    // paid when the HBM was idle
   double slowness = 1.0;  // times that a preload takes its time
   bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
 };
 
-struct Interval {
-  Seconds begin;
-  Seconds end;
-};
-
 struct TimelineResult {
-  std::vector<Interval> preloads;  // per op
-  std::vector<Interval> executes;  // per op
-  std::vector<Interval> stores;    // as `write_backs`
+  std::vector<Interval<Seconds>> preloads;  // per op
+  std::vector<Interval<Seconds>> executes;  // per op
+  std::vector<Interval<Seconds>> stores;    // as `write_backs`
   Seconds total;
 };
 
@@ -90,21 +86,21 @@ struct TimelineResult {
 ///     preload:  max(1 - u_x, 1/2) / u_p        exchange:  max(1 - u_p, 1/2) / u_x,    1 at most
 ///
 /// Linear in the program.
-[[nodiscard]] TimelineResult forecast(const Timeline& timeline, const Sharing& sharing);
+[[nodiscard]] TimelineResult forecast(const Timeline& timeline, const ContentionRules& sharing);
 
 /// Forecasts programs one after another in the same memory.
 class Forecaster {
  public:
   /// The result holds until the next call.
-  const TimelineResult& forecast(const Timeline& timeline, const Sharing& sharing);
+  const TimelineResult& forecast(const Timeline& timeline, const ContentionRules& sharing);
 
  private:
   /// Progress in a second, of a second alone.
-  struct Rates {
+  struct ProgressRates {
     double execute;
     double load;
   };
-  enum class Phase : std::uint8_t { Fixed, Exchange, Compute };
+  enum class ForecastPhase : std::uint8_t { Fixed, Exchange, Compute };
 
   void reset();
   void issue_preloads(std::size_t upto) {
@@ -113,23 +109,23 @@ class Forecaster {
     }
   }
   void wait_for_preload(std::size_t op);
-  void run(const Work& work);
-  bool run_beside_one_load(const Work& work);
-  void run_moving(const Moving& moving);
-  template <Phase kPhase>
+  void run(const ExecuteCost& work);
+  bool run_beside_one_load(const ExecuteCost& work);
+  void run_moving(const ExchangeSeries& moving);
+  template <ForecastPhase kPhase>
   void run_phase(double amount);
   double run_beside_latency(double amount);
-  template <Phase kPhase>
+  template <ForecastPhase kPhase>
   double run_beside_load(double amount);
-  template <Phase kPhase>
-  [[nodiscard]] Rates rates() const;
-  [[nodiscard]] Rates beside_head(const LinkUse& exchange) const;
+  template <ForecastPhase kPhase>
+  [[nodiscard]] ProgressRates rates() const;
+  [[nodiscard]] ProgressRates beside_head(const LinkUse& exchange) const;
   void finish_head();
   void start_head();
   void end_head();
 
   Timeline timeline_{};
-  Sharing sharing_{};
+  ContentionRules sharing_{};
   TimelineResult result_;
   std::vector<std::int32_t>
       queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
@@ -141,7 +137,7 @@ class Forecaster {
   double remaining_ = 0.0;   // of the head's load from then on, alone
   double free_since_ = 0.0;  // when the HBM last fell idle
   bool started_ = false;
-  Rates exchanging_{1.0, 1.0};               // beside the head's load
+  ProgressRates exchanging_{1.0, 1.0};       // beside the head's load
   std::array<double, kRegions> head_use_{};  // of links in the regions of a grid, by the head
   LinkUse moving_ = kEverywhere;             // of the exchange at hand
   double computing_execute_ = 1.0;

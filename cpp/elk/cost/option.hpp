@@ -19,8 +19,8 @@ struct PreloadState {
   std::int64_t chip_hbm_bytes;        // of the busiest chip
   Seconds hbm_time;                   // of the busiest chip, latency aside
   Seconds time;                       // max(hbm_time, link / rate)
-  Seconds wire;                       // of that, in which the busiest port or link carries data
-  Exchange distribute;                // the rest, fetched from peers at the execute
+  Seconds wire;                       // in which the busiest port or link carries data
+  ExchangeCost distribute;            // the rest, fetched from peers at the execute
   LinkUse use = kEverywhere;          // of a grid, by the preload
 };
 
@@ -30,19 +30,20 @@ struct PlanOption {
   partition::Footprint footprint;
   std::int64_t cores;
   std::int64_t steps;
-  Seconds compute;  // slowest core, all steps
-  Exchange gather;  // activations, `have` empty and even senders
-  Exchange shift;   // all shifts of all steps
-  Exchange reduce;  // with the adds
-  Seconds time;     // gather + compute + shift + reduce
-  Bytes exchange;   // busiest core, one execute: gather + shift + reduce
-  bool tree;        // a row op adds up its reductions in a tree, not directly
+  Seconds compute;      // slowest core, all steps
+  ExchangeCost gather;  // activations, `have` empty and even senders
+  ExchangeCost shift;   // all shifts of all steps
+  ExchangeCost reduce;  // with the adds
+  Seconds time;         // gather + compute + shift + reduce
+  Bytes exchange;       // busiest core, one execute: gather + shift + reduce
+  bool tree;            // a row op adds up its reductions in a tree, not directly
   double padded_flops;
   double extrapolated;               // share of `compute` outside the fitted range
   std::int64_t hbm_bytes;            // over all chips
   std::vector<PreloadState> states;  // Pareto in (space, distribute time); largest space first;
                                      // one state of zeros for an op without HBM data
-  partition::Way way = partition::Way::Direct;  // of a collective: the cheaper one
+  partition::CollectiveAlgorithm way =
+      partition::CollectiveAlgorithm::Direct;  // of a collective: the cheaper one
 };
 
 }  // namespace elk::cost

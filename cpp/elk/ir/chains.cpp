@@ -216,7 +216,7 @@ std::vector<Chain> chains(const Graph& graph, const std::vector<char>& heavy,
     for (const std::int32_t axis : loaded_axes(graph, graph.ops[i])) {
       Chain chain = follower.follow(i, axis);
       const std::ptrdiff_t count = std::ranges::count_if(
-          chain.links, [&](const Chain::Link& link) { return heavy[subscript(link.op)] != 0; });
+          chain.links, [&](const Chain::ChainOp& link) { return heavy[subscript(link.op)] != 0; });
       if (chain.length > 1 && count > most) {
         most = count;
         best = std::move(chain);

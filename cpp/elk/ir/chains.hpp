@@ -10,15 +10,15 @@ namespace elk::ir {
 
 /// Ops that go wave by wave together: each does its part of them all before the next wave begins.
 struct Chain {
-  struct Link {
+  struct ChainOp {
     std::int32_t op;
     std::int32_t axis;  // the parallel axis that waves cut
 
-    friend bool operator==(const Link&, const Link&) = default;
+    friend bool operator==(const ChainOp&, const ChainOp&) = default;
   };
 
-  std::vector<Link> links;  // in order of their ops
-  std::int64_t length;      // of the axis, the same in all of them
+  std::vector<ChainOp> links;  // in order of their ops
+  std::int64_t length;         // of the axis, the same in all of them
   std::int64_t waves;
 
   friend bool operator==(const Chain&, const Chain&) = default;

@@ -121,7 +121,7 @@ struct Tensor {
 
 /// Elements of the whole tensor.
 [[nodiscard]] std::int64_t elements(const Tensor& tensor);
-/// These times the bits of one, rounded up to bytes.
+/// Elements of the whole tensor times the bits of one, rounded up to bytes.
 [[nodiscard]] Bytes bytes(const Tensor& tensor);
 
 enum class OpKind : std::uint8_t {

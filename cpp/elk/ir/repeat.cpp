@@ -83,7 +83,7 @@ bool same_op(const Graph& graph, const Op& a, const Op& b) {
 
 /// One tensor that an op reads: how many ops before it was made or, where no op makes it, read last
 /// (0: never).
-struct Link {
+struct ReadDistance {
   std::int32_t tensor;
   std::int32_t distance;
   bool made;
@@ -91,8 +91,8 @@ struct Link {
 
 /// The ops of a graph as a sequence in which repeats can be seen.
 struct Sequence {
-  std::vector<std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
-  std::vector<std::vector<Link>> links;  // of each op, in the order of its reads
+  std::vector<std::int32_t> kinds;               // equal numbers: same_op and the same bytes stored
+  std::vector<std::vector<ReadDistance>> links;  // of each op, in the order of its reads
 };
 
 /// What each op stores, as one number: 0 nothing, else 1 + the contiguous bytes.
@@ -110,8 +110,8 @@ struct Touches {
   std::vector<char> made;
 };
 
-std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches) {
-  std::vector<Link> links;
+std::vector<ReadDistance> links_of(const Op& op, std::int32_t position, Touches& touches) {
+  std::vector<ReadDistance> links;
   const auto add = [&](std::int32_t tensor) {
     const auto t = static_cast<std::size_t>(tensor);
     const std::int32_t last = touches.at[t];
@@ -155,7 +155,7 @@ Sequence sequence_of(const Graph& graph) {
 
 /// Whether what two ops a period apart read is the same, seen from where they are. What no op makes
 /// and several periods read has to be one tensor.
-bool same_link(const Link& a, const Link& b, std::size_t period) {
+bool same_link(const ReadDistance& a, const ReadDistance& b, std::size_t period) {
   const bool near = a.made || static_cast<std::size_t>(a.distance) < period;
   return a.tensor == b.tensor || (a.made == b.made && a.distance == b.distance && near);
 }
@@ -164,9 +164,10 @@ bool same_link(const Link& a, const Link& b, std::size_t period) {
 bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
   const std::size_t j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
-         std::ranges::equal(
-             sequence.links[i], sequence.links[j],
-             [period](const Link& a, const Link& b) { return same_link(a, b, period); });
+         std::ranges::equal(sequence.links[i], sequence.links[j],
+                            [period](const ReadDistance& a, const ReadDistance& b) {
+                              return same_link(a, b, period);
+                            });
 }
 
 /// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
@@ -175,7 +176,8 @@ bool enters(const Sequence& sequence, std::size_t i, std::size_t period, std::si
   const std::size_t j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
-             sequence.links[i], sequence.links[j], [&](const Link& a, const Link& b) {
+             sequence.links[i], sequence.links[j],
+             [&](const ReadDistance& a, const ReadDistance& b) {
                const std::int64_t first = static_cast<std::int64_t>(i) - a.distance;
                const std::int64_t second = static_cast<std::int64_t>(j) - b.distance;
                const bool carried = second < static_cast<std::int64_t>(begin + period);
@@ -222,20 +224,20 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
   return periods;
 }
 
-struct Candidate {
+struct RepeatGuess {
   std::size_t covered;
   std::size_t period;
   std::size_t begin;
 };
 
 /// More ops covered is better, then a shorter period, then an earlier begin.
-bool better(const Candidate& a, const Candidate& b) {
+bool better(const RepeatGuess& a, const RepeatGuess& b) {
   return std::tie(b.covered, a.period, a.begin) < std::tie(a.covered, b.period, b.begin);
 }
 
 /// The best run of `period`, if any repeats at least twice.
-std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) {
-  std::optional<Candidate> best;
+std::optional<RepeatGuess> best_run(const Sequence& sequence, std::size_t period) {
+  std::optional<RepeatGuess> best;
   const std::size_t count = sequence.kinds.size();
   for (std::size_t i = 0; i + period < count; ++i) {
     if (!repeats(sequence, i, period)) {
@@ -247,7 +249,7 @@ std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) 
     }
     const std::size_t begin = entry(sequence, i, period);
     const std::size_t covered = (end + period - begin) / period * period;
-    const Candidate found{covered, period, begin};
+    const RepeatGuess found{covered, period, begin};
     if (covered >= 2 * period && (!best || better(found, *best))) {
       best = found;
     }
@@ -282,9 +284,9 @@ std::vector<std::int32_t> equal_ops(const Graph& graph) {
 
 std::optional<Repeat> find_repeat(const Graph& graph) {
   const Sequence sequence = sequence_of(graph);
-  std::optional<Candidate> best;
+  std::optional<RepeatGuess> best;
   for (const std::size_t period : likely_periods(sequence)) {
-    const std::optional<Candidate> found = best_run(sequence, period);
+    const std::optional<RepeatGuess> found = best_run(sequence, period);
     if (found && (!best || better(*found, *best))) {
       best = found;
     }

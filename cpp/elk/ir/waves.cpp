@@ -19,7 +19,7 @@ class WaveBuilder {
  public:
   explicit WaveBuilder(const Graph& graph) : graph_(graph), new_place_(graph.ops.size(), -1) {}
 
-  InWaves build(std::span<const Chain> chains) {
+  WaveGraph build(std::span<const Chain> chains) {
     result_.graph.name = graph_.name;
     result_.graph.tensors = graph_.tensors;
     for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
@@ -42,17 +42,17 @@ class WaveBuilder {
   }
 
  private:
-  struct Stretch {
+  struct WaveRange {
     std::int64_t begin;
     std::int64_t length;
   };
-  struct Part {
+  struct WavePart {
     std::int32_t tensor;
-    Stretch stretch;
+    WaveRange stretch;
   };
-  struct Parts {
+  struct WaveParts {
     std::int32_t dim;
-    std::vector<Part> parts;
+    std::vector<WavePart> parts;
   };
 
   /// The ops of a chain wave by wave, those among them that need none of it before, others behind;
@@ -62,7 +62,7 @@ class WaveBuilder {
     made_here_.clear();
     const std::int64_t length = ceil_div(chain.length, chain.waves);
     for (std::int64_t begin = 0, wave = 0; begin < chain.length; begin += length, ++wave) {
-      for (const Chain::Link& one : chain.links) {
+      for (const Chain::ChainOp& one : chain.links) {
         add_wave(one, {.begin = begin, .length = std::min(length, chain.length - begin)}, wave);
       }
     }
@@ -100,7 +100,7 @@ class WaveBuilder {
     return behind;
   }
 
-  void add_wave(const Chain::Link& link, Stretch stretch, std::int64_t wave) {
+  void add_wave(const Chain::ChainOp& link, WaveRange stretch, std::int64_t wave) {
     const Op& whole = graph_.ops[subscript(link.op)];
     Op op = whole;
     op.name += text("#", wave);
@@ -115,7 +115,7 @@ class WaveBuilder {
         continue;
       }
       const bool along = made_here_.contains(operand.tensor);
-      const Parts* parts = along ? &parts_.at(operand.tensor) : nullptr;
+      const WaveParts* parts = along ? &parts_.at(operand.tensor) : nullptr;
       for (std::size_t d = 0; d < operand.dims.size(); ++d) {
         if (!along || d != subscript(parts->dim)) {  // A part is read from its beginning.
           move(operand.dims[d], link.axis, stretch.begin);
@@ -138,11 +138,12 @@ class WaveBuilder {
     }
   }
 
-  std::int32_t make(const Operand& operand, const Chain::Link& link, Stretch stretch,
+  std::int32_t make(const Operand& operand, const Chain::ChainOp& link, WaveRange stretch,
                     std::int64_t wave) {
     const std::int32_t dim =
         *made_along(graph_, graph_.ops[subscript(link.op)], operand, link.axis);
-    Parts& parts = parts_.try_emplace(operand.tensor, Parts{.dim = dim, .parts = {}}).first->second;
+    WaveParts& parts =
+        parts_.try_emplace(operand.tensor, WaveParts{.dim = dim, .parts = {}}).first->second;
     Tensor part = graph_.tensors[subscript(operand.tensor)];
     part.name += text("#", wave);
     while (!names_.insert(part.name).second) {
@@ -165,7 +166,7 @@ class WaveBuilder {
       op.operands.push_back(operand);
       return;
     }
-    for (const Part& part : found->second.parts) {
+    for (const WavePart& part : found->second.parts) {
       Operand own = operand;
       own.tensor = part.tensor;
       Dim& dim = own.dims[subscript(found->second.dim)];
@@ -199,7 +200,7 @@ class WaveBuilder {
   /// Stores and outputs, and tensors without those that lie in parts only.
   void finish() {
     std::vector<std::int32_t> moved(result_.graph.tensors.size(), -1);
-    InWaves packed{.graph = {}, .op_of = std::move(result_.op_of), .tensor_of = {}, .dim_of = {}};
+    WaveGraph packed{.graph = {}, .op_of = std::move(result_.op_of), .tensor_of = {}, .dim_of = {}};
     packed.graph = std::move(result_.graph);
     std::vector<Tensor> tensors;
     for (std::size_t t = 0; t < moved.size(); ++t) {
@@ -236,14 +237,14 @@ class WaveBuilder {
   const Graph& graph_;
   std::vector<std::int32_t> new_place_;
   std::set<std::string> names_;  // of tensors
-  std::map<std::int32_t, Parts> parts_;
-  std::set<std::int32_t> made_here_;  // of these, what the chain at hand makes
-  InWaves result_{.graph = {}, .op_of = {}, .tensor_of = {}, .dim_of = {}};
+  std::map<std::int32_t, WaveParts> parts_;
+  std::set<std::int32_t> made_here_;  // the tensors among them that the chain at hand makes
+  WaveGraph result_{.graph = {}, .op_of = {}, .tensor_of = {}, .dim_of = {}};
 };
 
 }  // namespace
 
-InWaves in_waves(const Graph& graph, std::span<const Chain> chains) {
+WaveGraph in_waves(const Graph& graph, std::span<const Chain> chains) {
   return WaveBuilder(graph).build(chains);
 }
 

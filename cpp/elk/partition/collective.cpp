@@ -12,18 +12,20 @@ namespace elk::partition {
 namespace {
 
 /// Every chip's `part` to every other chip.
-std::vector<Round> spread(std::int64_t part, std::int64_t chips, Way way) {
+std::vector<CollectiveRound> spread(std::int64_t part, std::int64_t chips,
+                                    CollectiveAlgorithm way) {
   const std::int64_t others = chips - 1;
-  return way == Way::Ring ? std::vector<Round>{{.steps = others, .sent = part}}
-                          : std::vector<Round>{{.steps = 1, .sent = others * part}};
+  return way == CollectiveAlgorithm::Ring
+             ? std::vector<CollectiveRound>{{.steps = others, .sent = part}}
+             : std::vector<CollectiveRound>{{.steps = 1, .sent = others * part}};
 }
 
 /// A `part` of its own from every chip to every other: in a ring it passes the chips in between.
-std::vector<Round> deal(std::int64_t part, std::int64_t chips, Way way) {
-  if (way == Way::Direct) {
+std::vector<CollectiveRound> deal(std::int64_t part, std::int64_t chips, CollectiveAlgorithm way) {
+  if (way == CollectiveAlgorithm::Direct) {
     return {{.steps = 1, .sent = (chips - 1) * part}};
   }
-  std::vector<Round> result;
+  std::vector<CollectiveRound> result;
   for (std::int64_t left = chips - 1; left > 0; --left) {
     result.push_back({.steps = 1, .sent = left * part});
   }
@@ -40,7 +42,8 @@ bool sums(ir::OpKind kind) {
 
 }  // namespace
 
-std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips, Way way) {
+std::vector<CollectiveRound> rounds(ir::OpKind kind, const CollectiveBytes& held,
+                                    std::int64_t chips, CollectiveAlgorithm way) {
   if (kind == ir::OpKind::AllGather) {
     return spread(held.before, chips, way);
   }
@@ -48,26 +51,27 @@ std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips,
   if (kind == ir::OpKind::AllToAll) {
     return deal(part, chips, way);
   }
-  std::vector<Round> result = spread(part, chips, way);
+  std::vector<CollectiveRound> result = spread(part, chips, way);
   if (kind == ir::OpKind::AllReduce) {
-    const std::vector<Round> back = spread(ceil_div(held.after, chips), chips, way);
+    const std::vector<CollectiveRound> back = spread(ceil_div(held.after, chips), chips, way);
     result.insert(result.end(), back.begin(), back.end());
   }
   return result;
 }
 
-Passage passage(Way way, chip::Topology topology, std::int64_t chips) {
+Passage passage(CollectiveAlgorithm way, chip::Topology topology, std::int64_t chips) {
   const chip::Network network = chip::network_of_chips(topology, chips);
-  if (way == Way::Ring) {  // What goes all the way back takes the free direction of every link.
+  if (way == CollectiveAlgorithm::Ring) {  // What goes all the way back takes the free direction of
+                                           // every link.
     return {.longest = network.tour_step(), .load = 1.0};
   }
   const auto others = static_cast<double>(chips - 1);
   return {.longest = network.longest(), .load = static_cast<double>(network.passed()) / others};
 }
 
-std::int64_t sent_bytes(const std::vector<Round>& rounds) {
+std::int64_t sent_bytes(const std::vector<CollectiveRound>& rounds) {
   std::int64_t sum = 0;
-  for (const Round& round : rounds) {
+  for (const CollectiveRound& round : rounds) {
     sum += round.steps * round.sent;
   }
   return sum;
@@ -80,12 +84,12 @@ std::int64_t chips_of(const ir::Op& op) {
   return op.params.front();
 }
 
-Held held_by_chip(const ir::Graph& graph, const ir::Op& op) {
+CollectiveBytes held_by_chip(const ir::Graph& graph, const ir::Op& op) {
   return {.before = ir::bytes(moved(graph, op.operands[0])).value,
           .after = ir::bytes(moved(graph, op.operands[1])).value};
 }
 
-Held held_by_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
+CollectiveBytes held_by_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
   const auto bytes = [&](std::size_t k) {
     return element_bytes(held_box(graph, op, k, plan).elements,
                          ir::bits(moved(graph, op.operands[k]).dtype))
@@ -94,7 +98,7 @@ Held held_by_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& p
   return {.before = bytes(0), .after = bytes(1)};
 }
 
-Sum sum_of_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
+Addition sum_of_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
   if (!sums(op.kind)) {
     return {.addends = 0, .elements = 0};
   }
@@ -106,7 +110,7 @@ Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& 
   if (!sums(op.kind)) {
     return {0};
   }
-  const Sum sum = sum_of_core(graph, op, plan);
+  const Addition sum = sum_of_core(graph, op, plan);
   return aligned(
       element_bytes(sum.addends * sum.elements, ir::bits(moved(graph, op.operands[0]).dtype)));
 }

@@ -21,20 +21,20 @@
 namespace elk::partition {
 
 /// How chips exchange: each with the next in a ring, step by step, or all with all others at once.
-enum class Way : std::uint8_t { Ring, Direct };
+enum class CollectiveAlgorithm : std::uint8_t { Ring, Direct };
 
 /// Bytes that a chip, or a core of it, holds of a collective's tensor before and after.
-struct Held {
+struct CollectiveBytes {
   std::int64_t before;
   std::int64_t after;
 };
 
 /// Steps that are alike: in each, every chip sends `sent` bytes and receives as many.
-struct Round {
+struct CollectiveRound {
   std::int64_t steps;
   std::int64_t sent;
 
-  friend bool operator==(const Round&, const Round&) = default;
+  friend bool operator==(const CollectiveRound&, const CollectiveRound&) = default;
 };
 
 /// The link phase of `kind` among `chips`, of which one holds `held`; also that of one core's part:
@@ -45,8 +45,8 @@ struct Round {
 ///     all-to-all      ring steps of (C - 1) b / C, (C - 2) b / C, ..; direct one of (C - 1) b / C
 ///
 /// with C chips, b bytes before and a after, parts rounded up.
-[[nodiscard]] std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips,
-                                        Way way);
+[[nodiscard]] std::vector<CollectiveRound> rounds(ir::OpKind kind, const CollectiveBytes& held,
+                                                  std::int64_t chips, CollectiveAlgorithm way);
 
 /// How messages travel between chips.
 struct Passage {
@@ -55,25 +55,27 @@ struct Passage {
 
   friend bool operator==(const Passage&, const Passage&) = default;
 };
-[[nodiscard]] Passage passage(Way way, chip::Topology topology, std::int64_t chips);
+[[nodiscard]] Passage passage(CollectiveAlgorithm way, chip::Topology topology, std::int64_t chips);
 
 /// Of all rounds together.
-[[nodiscard]] std::int64_t sent_bytes(const std::vector<Round>& rounds);
+[[nodiscard]] std::int64_t sent_bytes(const std::vector<CollectiveRound>& rounds);
 
 /// Chips that take part in a collective.
 [[nodiscard]] std::int64_t chips_of(const ir::Op& op);
 
 /// Bytes of its tensor on a chip, each element once, and on the busiest core.
-[[nodiscard]] Held held_by_chip(const ir::Graph& graph, const ir::Op& op);
-[[nodiscard]] Held held_by_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan);
+[[nodiscard]] CollectiveBytes held_by_chip(const ir::Graph& graph, const ir::Op& op);
+[[nodiscard]] CollectiveBytes held_by_core(const ir::Graph& graph, const ir::Op& op,
+                                           const ExecutePlan& plan);
 
 /// Elements that a core adds up, and how many addends of each it receives: those that it keeps of
 /// what all chips sum. None where nothing is summed.
-struct Sum {
+struct Addition {
   std::int64_t addends;
   std::int64_t elements;
 };
-[[nodiscard]] Sum sum_of_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan);
+[[nodiscard]] Addition sum_of_core(const ir::Graph& graph, const ir::Op& op,
+                                   const ExecutePlan& plan);
 
 /// Room on a core for the addends that arrive from other chips.
 [[nodiscard]] Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan);

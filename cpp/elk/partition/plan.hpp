@@ -93,7 +93,7 @@ struct RowSums {
 /// Bytes of each operand on the busiest core, at execute (design 3.2); each piece rounded up to 8.
 struct Footprint {
   std::vector<Bytes> operand;  // sub-tensor / prod(f_t); of a result: its space during the execute
-  std::vector<Bytes> tensor;   // the same, for each distinct tensor: parallel to `tensors`
+  std::vector<Bytes> tensor;   // bytes of each distinct tensor: parallel to `tensors`
   std::vector<std::int32_t> tensors;  // distinct tensors in order of first operand
   Bytes rest;   // the result as it rests afterwards (1/f of the tile after a reduce)
   Bytes space;  // sum of `tensor`
@@ -106,16 +106,16 @@ struct Footprint {
 /// The cores that share a sub-tensor are numbered by core id; `prod(f_t)` neighbours form a
 /// rotation ring, so number `p` starts with part `p mod prod(f_t)`, and `d` neighbouring copies of
 /// one part are the peers of a preload state.
-struct Sharing {
+struct PieceSharing {
   std::int64_t copies;                 // R = P / prod(f_t), over the whole machine
   std::vector<std::int64_t> divisors;  // of R whose rings of peers stay within one chip; 1 first
   std::int64_t hbm_bytes;              // read over all chips, a piece once for each chip it is on
   std::int64_t chip_hbm_bytes;         // read on the busiest chip
-  std::int64_t unique_bytes;           // that any core needs, once
+  std::int64_t unique_bytes;           // needed by any core, each once
   double chip_share;                   // of the cores that are on the busiest chip
 };
-[[nodiscard]] Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                              const ExecutePlan& plan, const chip::Chip& chip);
+[[nodiscard]] PieceSharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                                   const ExecutePlan& plan, const chip::Chip& chip);
 
 /// Bytes of `full` that a core receives at preload under divisor `d`: ceil(full / d), in eights.
 [[nodiscard]] Bytes preload_piece(Bytes full, std::int64_t d);

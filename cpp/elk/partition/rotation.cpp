@@ -14,8 +14,8 @@ namespace elk::partition {
 namespace {
 
 /// Adds what turns, unless the same cores share what is there: in step they turn in one circle.
-void add(Turning one, std::vector<Turning>& all) {
-  if (std::none_of(all.begin(), all.end(), [&](const Turning& other) {
+void add(OperandRotation one, std::vector<OperandRotation>& all) {
+  if (std::none_of(all.begin(), all.end(), [&](const OperandRotation& other) {
         return other.rotation.axes == one.rotation.axes;
       })) {
     all.push_back(std::move(one));
@@ -184,9 +184,9 @@ bool goes_around(const chip::Chip& chip, std::int32_t dim, std::int64_t factor,
   return chip::network_of(chip).goes_around(subscript(std::max(dim, 0)), factor, cores);
 }
 
-std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
-                             std::int32_t axis) {
-  std::vector<Turning> result;
+std::vector<OperandRotation> turning(const ir::Op& op, const ExecutePlan& plan,
+                                     const chip::Chip& chip, std::int32_t axis) {
+  std::vector<OperandRotation> result;
   const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const Rotation turns = rotation(op, i, plan, chip);
@@ -199,7 +199,7 @@ std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const ch
   return result;
 }
 
-std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits) {
+std::int64_t delay(const OperandRotation& turning, std::span<const std::int64_t> digits) {
   const std::int64_t member = sharer(turning.rotation, digits) % turning.rotation.ring;
   return turning.length * place_on(turning.circle, member);
 }
@@ -208,7 +208,7 @@ std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan, const chip::
                          std::int32_t axis, std::span<const std::int64_t> digits) {
   const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
   std::int64_t index = 0;
-  for (const Turning& one : turning(op, plan, chip, axis)) {
+  for (const OperandRotation& one : turning(op, plan, chip, axis)) {
     index += delay(one, digits);
   }
   return index % tile;

@@ -40,7 +40,7 @@ struct Circle {
 /// first. So the cores of a ring hold all partitions at all times, each a different one.
 struct Rotation {
   std::vector<std::int32_t> axes;     // cut axes that the operand does not contain, outermost first
-  std::vector<std::int64_t> factors;  // of these
+  std::vector<std::int64_t> factors;  // of `axes`
   std::int64_t ring;                  // cores of a ring: the product of the temporal factors
   bool snakes;
   std::vector<Circle> circles;  // by dimension
@@ -77,7 +77,7 @@ struct Rotation {
 struct Beat {
   std::uint64_t axes;   // a bit for each cut axis that the operand does not contain: its sharers
   std::int64_t parts;   // of the circle along the axis
-  std::int64_t stride;  // likewise
+  std::int64_t stride;  // from a core of that circle to the next, in numbers
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
@@ -97,18 +97,19 @@ struct Beat {
                                        std::span<const std::int64_t> digits);
 
 /// An operand that rotates along an axis, in partitions of `length` indices of it.
-struct Turning {
+struct OperandRotation {
   Rotation rotation;
   Circle circle;  // the one along the axis
   std::int64_t length;
 
-  friend bool operator==(const Turning&, const Turning&) = default;
+  friend bool operator==(const OperandRotation&, const OperandRotation&) = default;
 };
 /// Indices by which a core's first sub-task begins later than that of the first core of the ring.
-[[nodiscard]] std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits);
+[[nodiscard]] std::int64_t delay(const OperandRotation& turning,
+                                 std::span<const std::int64_t> digits);
 
 /// The operands whose places say where along `axis` a core begins: one of those that turn together.
-[[nodiscard]] std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan,
-                                           const chip::Chip& chip, std::int32_t axis);
+[[nodiscard]] std::vector<OperandRotation> turning(const ir::Op& op, const ExecutePlan& plan,
+                                                   const chip::Chip& chip, std::int32_t axis);
 
 }  // namespace elk::partition

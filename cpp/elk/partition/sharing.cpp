@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "elk/base/rounding.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/needs.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::partition {
@@ -50,20 +50,20 @@ bool stays_on_chip(std::span<const std::int64_t> pieces, std::span<const std::in
 
 }  // namespace
 
-Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                const ExecutePlan& plan, const chip::Chip& chip) {
+PieceSharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                     const ExecutePlan& plan, const chip::Chip& chip) {
   const ir::Operand& read = op.operands[operand];
   std::int64_t ring = 1;
   for (const std::int64_t parts : plan.temporal[operand]) {
     ring *= parts;
   }
-  Sharing result{.copies = sharers(op, operand, plan.factors) / ring,
-                 .divisors = {},
-                 .hbm_bytes = 0,
-                 .chip_hbm_bytes = 0,
-                 .unique_bytes = 0,
-                 .chip_share = 1.0};
-  const Needs needs(graph, op, operand, plan.factors, plan.order);
+  PieceSharing result{.copies = sharers(op, operand, plan.factors) / ring,
+                      .divisors = {},
+                      .hbm_bytes = 0,
+                      .chip_hbm_bytes = 0,
+                      .unique_bytes = 0,
+                      .chip_share = 1.0};
+  const CoreNeeds needs(graph, op, operand, plan.factors, plan.order);
   const std::int64_t ids = ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip);
   const std::int64_t held = footprint(graph, op, plan, chip).operand[operand].value;
   for (std::int64_t begin = 0; begin < needs.cores(); begin += ids) {

@@ -118,7 +118,7 @@ void validate_list(const ir::Op& op, std::vector<std::int32_t> listed, const cha
 }
 
 /// Numbers with a cross between them.
-std::string crossed(const chip::Places& sides, std::size_t dims) {
+std::string crossed(const chip::PerDim& sides, std::size_t dims) {
   std::string result;
   for (std::size_t dim = 0; dim < dims; ++dim) {
     result += text(dim > 0 ? " x " : "", sides[dim]);
@@ -129,7 +129,7 @@ std::string crossed(const chip::Places& sides, std::size_t dims) {
 void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   const chip::Network network = chip::network_of_machine(chip);
   const auto dims = static_cast<std::int32_t>(network.dims());
-  chip::Places used{1, 1, 1};
+  chip::PerDim used{1, 1, 1};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     const std::int32_t dim = plan.mesh_dims[axis];
     const bool placed = network.routed() && plan.factors[axis] > 1;
@@ -149,14 +149,14 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
 }
 
 /// A dimension of an operand along which it rotates.
-struct Spin {
+struct OperandBeat {
   std::size_t operand;
   Circle circle;
   Beat beat;
 };
 
-std::vector<Spin> spins(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
-  std::vector<Spin> result;
+std::vector<OperandBeat> spins(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
+  std::vector<OperandBeat> result;
   for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
     const Rotation turns = rotation(op, operand, plan, chip);
     std::uint64_t axes = 0;
@@ -173,7 +173,7 @@ std::vector<Spin> spins(const ir::Op& op, const ExecutePlan& plan, const chip::C
 }
 
 /// What two dimensions along which operands rotate ask of each other.
-void validate_beside(const ir::Op& op, const Spin& one, const Spin& other) {
+void validate_beside(const ir::Op& op, const OperandBeat& one, const OperandBeat& other) {
   if (one.circle.axis != other.circle.axis) {
     return;
   }
@@ -190,7 +190,7 @@ void validate_beside(const ir::Op& op, const Spin& one, const Spin& other) {
 }
 
 void validate_circles(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
-  const std::vector<Spin> all = spins(op, plan, chip);
+  const std::vector<OperandBeat> all = spins(op, plan, chip);
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = i + 1; j < all.size(); ++j) {
       validate_beside(op, all[i], all[j]);

@@ -21,67 +21,69 @@ Seconds slice_time(Bytes after, const chip::Chip& chip) {
 
 }  // namespace
 
-Exchange exchange(Form from, Form to) {
+Conversion exchange(Form from, Form to) {
   if (from == to || from.kind == Form::Kind::Whole) {
-    return Exchange::None;
+    return Conversion::None;
   }
   if (to.kind == Form::Kind::Partial) {
     throw InternalError("exchange: no tensor turns into addends");
   }
   if (from.kind == Form::Kind::Partial) {
-    return to.kind == Form::Kind::Whole ? Exchange::AllReduce : Exchange::ReduceScatter;
+    return to.kind == Form::Kind::Whole ? Conversion::AllReduce : Conversion::ReduceScatter;
   }
-  return to.kind == Form::Kind::Whole ? Exchange::AllGather : Exchange::AllToAll;
+  return to.kind == Form::Kind::Whole ? Conversion::AllGather : Conversion::AllToAll;
 }
 
-const char* name(Exchange exchange) {
+const char* name(Conversion exchange) {
   switch (exchange) {
-    case Exchange::None:
+    case Conversion::None:
       return "none";
-    case Exchange::AllReduce:
+    case Conversion::AllReduce:
       return "all-reduce";
-    case Exchange::ReduceScatter:
+    case Conversion::ReduceScatter:
       return "reduce-scatter";
-    case Exchange::AllGather:
+    case Conversion::AllGather:
       return "all-gather";
-    case Exchange::AllToAll:
+    case Conversion::AllToAll:
       return "all-to-all";
   }
   return "";
 }
 
-ir::OpKind kind(Exchange exchange) {
+ir::OpKind kind(Conversion exchange) {
   switch (exchange) {
-    case Exchange::AllReduce:
+    case Conversion::AllReduce:
       return ir::OpKind::AllReduce;
-    case Exchange::ReduceScatter:
+    case Conversion::ReduceScatter:
       return ir::OpKind::ReduceScatter;
-    case Exchange::AllGather:
+    case Conversion::AllGather:
       return ir::OpKind::AllGather;
-    case Exchange::AllToAll:
+    case Conversion::AllToAll:
       return ir::OpKind::AllToAll;
-    case Exchange::None:
+    case Conversion::None:
       break;
   }
   throw InternalError("no op exchanges nothing");
 }
 
-CollectiveCost cost(const Passing& passing, const chip::Chip& chip) {
-  if (!chip.inter_chip || (passing.exchange == Exchange::None && passing.after == passing.before)) {
+CollectiveCost cost(const FormChange& passing, const chip::Chip& chip) {
+  if (!chip.inter_chip ||
+      (passing.exchange == Conversion::None && passing.after == passing.before)) {
     return {.time = {0.0}, .sent = {0}};
   }
-  if (passing.exchange == Exchange::None) {
+  if (passing.exchange == Conversion::None) {
     return {.time = slice_time(passing.after, chip), .sent = {0}};
   }
   const std::int64_t ports = chip.inter_chip->port_cores;
-  const partition::Held all{.before = passing.before.value, .after = passing.after.value};
-  const partition::Held port{.before = ceil_div(all.before, ports),
-                             .after = ceil_div(all.after, ports)};
+  const partition::CollectiveBytes all{.before = passing.before.value,
+                                       .after = passing.after.value};
+  const partition::CollectiveBytes port{.before = ceil_div(all.before, ports),
+                                        .after = ceil_div(all.after, ports)};
   const cost::LinkPhase link =
       cost::link_phase(kind(passing.exchange), all, port, chip.chips, chip);
   const auto inside = static_cast<double>(port.before + port.after);
   const bool sums =
-      passing.exchange == Exchange::AllReduce || passing.exchange == Exchange::ReduceScatter;
+      passing.exchange == Conversion::AllReduce || passing.exchange == Conversion::ReduceScatter;
   const auto chips = static_cast<double>(chip.chips);
   const double added = sums ? static_cast<double>(all.before) * (chips - 1.0) / chips : 0.0;
   return {.time = {link.time.value + (inside / chip.interconnect.link_rate) +

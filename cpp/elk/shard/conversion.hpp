@@ -10,13 +10,13 @@
 namespace elk::shard {
 
 /// How a tensor gets from one form to another. A whole tensor has every part: no exchange.
-enum class Exchange : std::uint8_t { None, AllReduce, ReduceScatter, AllGather, AllToAll };
+enum class Conversion : std::uint8_t { None, AllReduce, ReduceScatter, AllGather, AllToAll };
 
 /// What turns `from` into `to`. Nothing turns into addends.
-[[nodiscard]] Exchange exchange(Form from, Form to);
-[[nodiscard]] const char* name(Exchange exchange);
+[[nodiscard]] Conversion exchange(Form from, Form to);
+[[nodiscard]] const char* name(Conversion exchange);
 /// The kind of the op that does it; there is none for `None`.
-[[nodiscard]] ir::OpKind kind(Exchange exchange);
+[[nodiscard]] ir::OpKind kind(Conversion exchange);
 
 struct CollectiveCost {
   Seconds time;
@@ -24,8 +24,8 @@ struct CollectiveCost {
 };
 
 /// A tensor on its way from one form to another: what one chip holds of it.
-struct Passing {
-  Exchange exchange;
+struct FormChange {
+  Conversion exchange;
   Bytes before;
   Bytes after;
 };
@@ -41,6 +41,6 @@ struct Passing {
 /// with a bytes after, n cores, their links' rate b and SRAM's rate B, and the latency s of a
 /// synchronisation. Sums add 3 x (C - 1) / C / (n B) of the bytes x before: two addends are read
 /// and one is written.
-[[nodiscard]] CollectiveCost cost(const Passing& passing, const chip::Chip& chip);
+[[nodiscard]] CollectiveCost cost(const FormChange& passing, const chip::Chip& chip);
 
 }  // namespace elk::shard

@@ -9,24 +9,24 @@
 namespace elk::shard {
 
 /// What one layer decided.
-struct Layer {
-  std::vector<std::vector<Node>> nodes;  // that end in each state after it
-  std::vector<std::size_t> from;         // the state before it that each comes from
+struct LayerDecisions {
+  std::vector<std::vector<Decision>> nodes;  // decisions that end in each state after the layer
+  std::vector<std::size_t> from;             // the state before it that each comes from
   std::vector<std::int64_t> grown;  // by how much each took longer than that in its place before
 };
 
 /// The layer that begins with op `begin`, of all decisions in `nodes`.
-[[nodiscard]] Layer layer_between(const std::vector<Node>& nodes, std::int32_t begin,
-                                  const std::vector<State>& before,
-                                  const std::vector<State>& after);
+[[nodiscard]] LayerDecisions layer_between(const std::vector<Decision>& nodes, std::int32_t begin,
+                                           const std::vector<ShardingState>& before,
+                                           const std::vector<ShardingState>& after);
 
 /// Expects each state to take `grown` longer with each further layer: no longer if that is empty.
-void expect(std::vector<State>& states, const std::vector<std::int64_t>& grown);
+void expect(std::vector<ShardingState>& states, const std::vector<std::int64_t>& grown);
 
 /// Whether the differences between states are the same with each further layer, or grow evenly:
 /// each takes as much longer as the one it comes from.
-[[nodiscard]] bool stays_apart(const Layer& layer);
-[[nodiscard]] bool grows_evenly(const Layer& layer);
+[[nodiscard]] bool stays_apart(const LayerDecisions& layer);
+[[nodiscard]] bool grows_evenly(const LayerDecisions& layer);
 
 /// For how many further layers, up to `most`, what is true of `slack` now stays true of it as it
 /// grows by `pace` with each: that it is at least `sum`, or that it is less.
@@ -35,8 +35,9 @@ void expect(std::vector<State>& states, const std::vector<std::int64_t>& grown);
 
 /// For how many further layers, up to `most`, a state stays before one that comes after it now, or
 /// all of a list as they are.
-[[nodiscard]] std::int64_t layers_in_order(const State& first, const State& second,
+[[nodiscard]] std::int64_t layers_in_order(const ShardingState& first, const ShardingState& second,
                                            std::int64_t most);
-[[nodiscard]] std::int64_t layers_in_order(const std::vector<State>& sorted, std::int64_t most);
+[[nodiscard]] std::int64_t layers_in_order(const std::vector<ShardingState>& sorted,
+                                           std::int64_t most);
 
 }  // namespace elk::shard

@@ -21,7 +21,7 @@ void add_grain(std::int64_t block, std::int64_t shape, std::int64_t chips, std::
   }
 }
 
-/// Those that an op needs of an operand, in every dimension.
+/// Adds the grains that an op needs of an operand, in every dimension.
 void add_grains(const ir::Op& op, const ir::Operand& operand,
                 const std::vector<std::int64_t>& shape, std::int64_t chips,
                 std::vector<std::int64_t>& grains) {
@@ -59,7 +59,7 @@ std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim, s
     return std::nullopt;
   }
   const std::int64_t block = dim.coef.front();
-  std::int64_t last = dim.offset;  // that the inner axes reach
+  std::int64_t last = dim.offset;  // the last index that the inner axes reach
   for (std::size_t i = 1; i < dim.axes.size(); ++i) {
     const std::int64_t size = op.axes[subscript(dim.axes[i])].size;
     last += dim.coef[i] * (size - 1);

@@ -27,9 +27,9 @@ std::string suffix(Form form) {
 }
 
 /// The ops of one chip, added one after another.
-class Builder {
+class ChipGraphBuilder {
  public:
-  Builder(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips)
+  ChipGraphBuilder(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips)
       : graph_(graph),
         sharding_(sharding),
         chips_(chips),
@@ -61,20 +61,20 @@ class Builder {
 
  private:
   /// A tensor as a chip holds it, in parts of `length` where it is cut.
-  struct Held {
+  struct TensorShard {
     std::int32_t tensor;
     Form form;
     std::int64_t length;
   };
 
   /// Parts as long as what ops make has them.
-  [[nodiscard]] Held made(std::int32_t tensor, Form form) const {
+  [[nodiscard]] TensorShard made(std::int32_t tensor, Form form) const {
     const bool is_cut = form.kind == Form::Kind::Cut;
     return {.tensor = tensor, .form = form, .length = is_cut ? lengths_.of(tensor, form.dim) : 0};
   }
 
   /// Parts as long as the split op has them.
-  static Held of(const ir::Op& op, std::size_t place, const Split& split) {
+  static TensorShard of(const ir::Op& op, std::size_t place, const Split& split) {
     const Form form = split.forms[place];
     const bool is_cut = form.kind == Form::Kind::Cut;
     return {.tensor = op.operands[place].tensor,
@@ -83,7 +83,7 @@ class Builder {
   }
 
   /// The tensor that is `held`, if there is one yet.
-  [[nodiscard]] std::optional<std::int32_t> find(const Held& held) const {
+  [[nodiscard]] std::optional<std::int32_t> find(const TensorShard& held) const {
     for (const std::int32_t version : versions_[subscript(held.tensor)]) {
       const bool is_cut = held.form.kind == Form::Kind::Cut;
       const std::vector<std::int64_t>& shape = result_.graph.tensors[subscript(version)].shape;
@@ -95,7 +95,7 @@ class Builder {
     return std::nullopt;
   }
 
-  std::int32_t make(const Held& held, ir::DType dtype) {
+  std::int32_t make(const TensorShard& held, ir::DType dtype) {
     const auto [tensor, form, length] = held;
     const ir::Tensor& like = graph_.tensors[subscript(tensor)];
     std::vector<std::int32_t>& versions = versions_[subscript(tensor)];
@@ -116,7 +116,7 @@ class Builder {
   }
 
   /// Whether it is held along the same dimension in parts of another length.
-  [[nodiscard]] bool is_again(const Held& held) const {
+  [[nodiscard]] bool is_again(const TensorShard& held) const {
     const std::vector<std::int32_t>& versions = versions_[subscript(held.tensor)];
     return std::any_of(versions.begin(), versions.end(), [&](std::int32_t version) {
       return result_.forms[subscript(version)] == held.form;
@@ -129,7 +129,7 @@ class Builder {
   }
 
   /// What is given is there in any form; of what is made and whole, a chip takes its slice.
-  std::int32_t read(const Held& held) {
+  std::int32_t read(const TensorShard& held) {
     if (const auto there = find(held)) {
       return *there;
     }
@@ -313,7 +313,7 @@ class Builder {
   std::int64_t chips_;
   PartLengths lengths_;
   std::vector<std::vector<std::int32_t>> versions_;  // of each whole tensor, as they were made
-  std::map<std::int32_t, Held> beside_state_;
+  std::map<std::int32_t, TensorShard> beside_state_;
   OneChip result_{
       .graph = {.name = "", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}},
       .forms = {},
@@ -324,7 +324,7 @@ class Builder {
 }  // namespace
 
 OneChip one_chip(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips) {
-  return Builder(graph, sharding, chips).build();
+  return ChipGraphBuilder(graph, sharding, chips).build();
 }
 
 std::vector<std::int32_t> slices(const OneChip& one) {

@@ -9,13 +9,13 @@
 #include "elk/base/parallel.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/cost/front/estimate.hpp"
-#include "elk/shard/part.hpp"
+#include "elk/shard/split_cost.hpp"
 
 namespace elk::shard {
 
 Picoseconds pooled_time(const ir::Graph& graph, const chip::Chip& chip,
                         const tile::TileModel& tiles, int threads) {
-  const Loading loading(chip);
+  const HbmTimes loading(chip);
   const std::vector<std::int32_t> equal = ir::equal_ops(graph);
   std::vector<std::int32_t> distinct;
   for (std::size_t op = 0; op < equal.size(); ++op) {

@@ -31,7 +31,7 @@ double fair_price(const Sharding& found) {
 }
 
 /// No slower than replicating, if that fits: what a search with few states may miss.
-Sharding best_of(const Ways& ways, std::int64_t room) {
+Sharding best_of(const ShardingCosts& ways, std::int64_t room) {
   Sharding found = cheapest(ways, {});
   Sharding all = replicated(ways);
   return all.time < found.time && all.kept.value <= room ? std::move(all) : std::move(found);
@@ -46,7 +46,7 @@ bool is_better(const Sharding& a, const Sharding& b, std::int64_t room) {
   return fits ? a.time < b.time : a.kept < b.kept;
 }
 
-Sharding fastest_that_fits(const Ways& ways) {
+Sharding fastest_that_fits(const ShardingCosts& ways) {
   const std::int64_t room = most_kept(ways.chip());
   Sharding found = best_of(ways, room);
   if (found.kept.value <= room) {
@@ -77,17 +77,17 @@ Sharding fastest_that_fits(const Ways& ways) {
 
 Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
                int threads) {
-  return fastest_that_fits(Ways(graph, chip, execute, threads));
+  return fastest_that_fits(ShardingCosts(graph, chip, execute, threads));
 }
 
 std::vector<Sharding> proposals(const ir::Graph& graph, const chip::Chip& chip,
                                 const ExecuteTime& execute, int threads) {
-  const Ways ways(graph, chip, execute, threads);
-  using Propose = Sharding (*)(const Ways&);
+  const ShardingCosts ways(graph, chip, execute, threads);
+  using Propose = Sharding (*)(const ShardingCosts&);
   constexpr std::array<Propose, 3> kKinds{
       fastest_that_fits,
-      [](const Ways& some) { return cheapest(some, {.price = 0.0, .silent = true}); },
-      [](const Ways& some) { return replicated(some); }};
+      [](const ShardingCosts& some) { return cheapest(some, {.price = 0.0, .silent = true}); },
+      [](const ShardingCosts& some) { return replicated(some); }};
   std::vector<Sharding> result;
   for (Sharding& one :
        parallel_map(kKinds, [&](const Propose& propose) { return propose(ways); }, threads)) {
@@ -100,7 +100,7 @@ std::vector<Sharding> proposals(const ir::Graph& graph, const chip::Chip& chip,
 
 Sharding leanest(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
                  int threads) {
-  const Ways ways(graph, chip, execute, threads);
+  const ShardingCosts ways(graph, chip, execute, threads);
   const double dear = 1024.0 * fair_price(replicated(ways));
   return cheapest(ways, {.price = dear, .silent = false});
 }

@@ -4,8 +4,8 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/shard/part.hpp"
 #include "elk/shard/shard.hpp"
+#include "elk/shard/split_cost.hpp"
 
 namespace elk::shard {
 
@@ -16,12 +16,12 @@ namespace elk::shard {
 [[nodiscard]] Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
                              const ExecuteTime& execute, int threads);
 
-/// That one first, then simpler ones that a full plan may prefer, since an estimate is no plan: the
-/// fastest without any exchange between chips, and every op on every chip. Each once.
+/// The fastest sharding first, then simpler ones that a full plan may prefer, since an estimate is
+/// no plan: the fastest without any exchange between chips, and every op on every chip. Each once.
 [[nodiscard]] std::vector<Sharding> proposals(const ir::Graph& graph, const chip::Chip& chip,
                                               const ExecuteTime& execute, int threads);
 
-/// That of which a chip keeps least, for models that fit in no faster way.
+/// The sharding of which a chip keeps least, for models that fit in no faster way.
 [[nodiscard]] Sharding leanest(const ir::Graph& graph, const chip::Chip& chip,
                                const ExecuteTime& execute, int threads);
 

@@ -8,7 +8,7 @@ std::optional<Routes::Route> Routes::find(std::int32_t tensor, const Forms& form
   std::optional<Route> best;
   for (Forms left = forms; !left.empty(); left.drop_first()) {
     const Form from = left.first();
-    if (silent_ && exchange(from, to) != Exchange::None) {
+    if (silent_ && exchange(from, to) != Conversion::None) {
       continue;
     }
     const std::int64_t time = moving_time(tensor, from, to);
@@ -20,7 +20,7 @@ std::optional<Routes::Route> Routes::find(std::int32_t tensor, const Forms& form
 }
 
 std::int64_t Routes::moving_time(std::int32_t tensor, Form from, Form to) {
-  MovingTimes& known = times_[subscript(tensor)];
+  ConversionTimes& known = times_[subscript(tensor)];
   if (known.between.empty()) {
     const std::size_t dims = ways_.graph().tensors[subscript(tensor)].shape.size();
     known.places = subscript(Forms::place(cut(static_cast<std::int32_t>(dims))));

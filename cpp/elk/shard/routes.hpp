@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "elk/shard/forms.hpp"
-#include "elk/shard/ways.hpp"
+#include "elk/shard/sharding_costs.hpp"
 
 namespace elk::shard {
 
@@ -14,7 +14,7 @@ namespace elk::shard {
 class Routes {
  public:
   /// `silent`: chips exchange nothing.
-  Routes(const Ways& ways, bool silent)
+  Routes(const ShardingCosts& ways, bool silent)
       : ways_(ways), silent_(silent), times_(ways.graph().tensors.size()) {}
 
   struct Route {
@@ -28,16 +28,16 @@ class Routes {
 
  private:
   /// How long a tensor takes from form to form; -1: not known yet.
-  struct MovingTimes {
+  struct ConversionTimes {
     std::size_t places = 0;
     std::vector<std::int64_t> between;
   };
 
   [[nodiscard]] std::int64_t moving_time(std::int32_t tensor, Form from, Form to);
 
-  const Ways& ways_;
+  const ShardingCosts& ways_;
   bool silent_;
-  std::vector<MovingTimes> times_;  // of each tensor
+  std::vector<ConversionTimes> times_;  // of each tensor
 };
 
 }  // namespace elk::shard

@@ -21,7 +21,7 @@ namespace {
 
 class Sharder {
  public:
-  Sharder(const Ways& ways, const Wish& wish)
+  Sharder(const ShardingCosts& ways, const Wish& wish)
       : ways_(ways),
         graph_(ways.graph()),
         wish_(wish),
@@ -42,7 +42,7 @@ class Sharder {
 
   /// Empty if no state is left: what is asked cannot be had.
   std::optional<Sharding> run() {
-    std::vector<State> states{{.live = {}, .time = 0, .pace = 0, .node = -1}};
+    std::vector<ShardingState> states{{.live = {}, .time = 0, .pace = 0, .node = -1}};
     const auto end = static_cast<std::int32_t>(graph_.ops.size());
     const auto& repeat = graph_.repeat;
     if (repeat) {
@@ -64,16 +64,16 @@ class Sharder {
 
   /// States after an op, with the decision that led to each: its `node` is not known yet.
   struct Extended {
-    std::vector<State> states;
-    std::vector<Node> nodes;
+    std::vector<ShardingState> states;
+    std::vector<Decision> nodes;
   };
 
   /// Ops [from, to), from the states before them to those after.
-  void solve(std::int32_t from, std::int32_t to, std::vector<State>& states) {
+  void solve(std::int32_t from, std::int32_t to, std::vector<ShardingState>& states) {
     for (std::int32_t op = from; op < to; ++op) {
       const std::vector<std::int32_t> splits = splits_of(op);
       Extended next;
-      for (const State& state : states) {
+      for (const ShardingState& state : states) {
         for (const std::int32_t split : splits) {
           extend(state, op, split, next);
         }
@@ -88,7 +88,7 @@ class Sharder {
 
   /// The splits of an op that may be of use.
   [[nodiscard]] std::vector<std::int32_t> splits_of(std::int32_t op) const {
-    const std::vector<Part>& parts = ways_.parts(op);
+    const std::vector<SplitCost>& parts = ways_.parts(op);
     std::vector<std::int32_t> result(parts.size());
     std::iota(result.begin(), result.end(), 0);
     std::erase_if(result, [&](std::int32_t k) {
@@ -100,11 +100,11 @@ class Sharder {
   /// Layer after layer. Where the states at the ends of two are equal but for the time, and the
   /// differences of these stay as they are or grow evenly, all that is compared in a layer changes
   /// evenly from one to the next: as long as no comparison turns, all decide alike.
-  void solve_layers(const ir::Repeat& repeat, std::vector<State>& states) {
+  void solve_layers(const ir::Repeat& repeat, std::vector<ShardingState>& states) {
     const std::int32_t first = first_to_repeat(graph_, uses_);
     std::vector<std::int64_t> grown;
     for (std::int32_t number = 0; number < repeat.count; ++number) {
-      const std::vector<State> before = states;
+      const std::vector<ShardingState> before = states;
       const std::int32_t begin = repeat.begin + (number * repeat.period);
       const std::int32_t left = repeat.count - number - 1;
       expect(states, grown);
@@ -117,7 +117,7 @@ class Sharder {
         grown.clear();
         continue;
       }
-      Layer layer = layer_between(nodes_, begin, before, states);
+      LayerDecisions layer = layer_between(nodes_, begin, before, states);
       const bool foreseen = layer.grown == grown && grows_evenly(layer);
       const std::int64_t known = foreseen ? layers_in_order(states, survivors_.alike()) : 0;
       const std::int64_t again = stays_apart(layer) ? left : known;
@@ -129,18 +129,19 @@ class Sharder {
 
   /// Whether the states before `a` and before `b` are the same but for the time, the live tensors
   /// told by how far back they were made.
-  [[nodiscard]] bool are_alike(const std::vector<State>& at_a, std::int32_t a,
-                               const std::vector<State>& at_b, std::int32_t b) const {
-    return std::equal(
-        at_a.begin(), at_a.end(), at_b.begin(), at_b.end(),
-        [&](const State& one, const State& other) { return places(one, a) == places(other, b); });
+  [[nodiscard]] bool are_alike(const std::vector<ShardingState>& at_a, std::int32_t a,
+                               const std::vector<ShardingState>& at_b, std::int32_t b) const {
+    return std::equal(at_a.begin(), at_a.end(), at_b.begin(), at_b.end(),
+                      [&](const ShardingState& one, const ShardingState& other) {
+                        return places(one, a) == places(other, b);
+                      });
   }
 
-  using Place = std::tuple<std::int32_t, std::int32_t, Forms>;
+  using StateKey = std::tuple<std::int32_t, std::int32_t, Forms>;
 
-  [[nodiscard]] std::vector<Place> places(const State& state, std::int32_t at) const {
-    std::vector<Place> result;
-    for (const Live& live : state.live) {
+  [[nodiscard]] std::vector<StateKey> places(const ShardingState& state, std::int32_t at) const {
+    std::vector<StateKey> result;
+    for (const TensorForms& live : state.live) {
       const auto [maker, slot] = makers_[subscript(live.tensor)];
       const bool before = maker < graph_.repeat->begin || uses_.spans[subscript(live.tensor)] != 0;
       result.emplace_back(before ? -maker - 1 : at - maker, slot, live.forms);
@@ -150,18 +151,18 @@ class Sharder {
   }
 
   /// The states after `more` layers like this one: its decisions again.
-  void repeat_last(const ir::Repeat& repeat, std::int32_t more, const Layer& layer,
-                   std::vector<State>& states) {
+  void repeat_last(const ir::Repeat& repeat, std::int32_t more, const LayerDecisions& layer,
+                   std::vector<ShardingState>& states) {
     std::vector<std::int32_t> ends(states.size());
     std::transform(states.begin(), states.end(), ends.begin(),
-                   [](const State& state) { return state.node; });
+                   [](const ShardingState& state) { return state.node; });
     for (std::int32_t copy = 1; copy <= more; ++copy) {
       const std::int32_t shift = copy * repeat.period;
       std::vector<std::int32_t> next;
       next.reserve(states.size());
       for (std::size_t i = 0; i < states.size(); ++i) {
         std::int32_t node = ends[layer.from[i]];
-        for (const Node& made : layer.nodes[i]) {
+        for (const Decision& made : layer.nodes[i]) {
           node = add(shifted(made, node, shift));
         }
         next.push_back(node);
@@ -171,15 +172,17 @@ class Sharder {
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i].node = ends[i];
       states[i].time += more * layer.grown[i];
-      for (Live& live : states[i].live) {
+      for (TensorForms& live : states[i].live) {
         live.tensor = later(live.tensor, more * repeat.period);
       }
       std::sort(states[i].live.begin(), states[i].live.end());
     }
   }
 
-  [[nodiscard]] Node shifted(const Node& node, std::int32_t before, std::int32_t shift) const {
-    Node result{.before = before, .op = node.op + shift, .split = node.split, .moves = node.moves};
+  [[nodiscard]] Decision shifted(const Decision& node, std::int32_t before,
+                                 std::int32_t shift) const {
+    Decision result{
+        .before = before, .op = node.op + shift, .split = node.split, .moves = node.moves};
     for (Collective& move : result.moves) {
       move.op += shift;
       move.tensor = later(move.tensor, shift);
@@ -196,23 +199,23 @@ class Sharder {
     return graph_.ops[subscript(maker + shift)].operands[subscript(slot)].tensor;
   }
 
-  std::int32_t add(Node node) {
+  std::int32_t add(Decision node) {
     nodes_.push_back(std::move(node));
     return static_cast<std::int32_t>(nodes_.size()) - 1;
   }
 
   /// All states that the op, split in the given way, makes of one.
-  void extend(const State& state, std::int32_t op, std::int32_t split, Extended& next) {
-    const Part& part = ways_.parts(op)[subscript(split)];
-    State after = state;
+  void extend(const ShardingState& state, std::int32_t op, std::int32_t split, Extended& next) {
+    const SplitCost& part = ways_.parts(op)[subscript(split)];
+    ShardingState after = state;
     after.time +=
         part.time.value + std::llround(wish_.price * static_cast<double>(part.kept.value));
-    Node node{.before = state.node, .op = op, .split = split, .moves = {}};
+    Decision node{.before = state.node, .op = op, .split = split, .moves = {}};
     read_from(0, after, node, next);
   }
 
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
-  void read_from(std::size_t slot, State& state, Node& node, Extended& next) {
+  void read_from(std::size_t slot, ShardingState& state, Decision& node, Extended& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (; slot < op.operands.size(); ++slot) {
@@ -225,9 +228,10 @@ class Sharder {
         continue;
       }
       const bool again = uses_.last_reader[subscript(operand.tensor)] > node.op;
-      if (again && split.forms[slot] != whole() && !forms.has(whole())) {  // It may serve others.
-        State other = state;
-        Node moved = node;
+      if (again && split.forms[slot] != whole() &&
+          !forms.has(whole())) {  // The whole may serve others.
+        ShardingState other = state;
+        Decision moved = node;
         if (move(other, moved, operand.tensor, whole()) &&
             move(other, moved, operand.tensor, split.forms[slot])) {
           read_from(slot + 1, other, moved, next);
@@ -241,8 +245,8 @@ class Sharder {
   }
 
   /// Whether there is a way.
-  bool move(State& state, Node& node, std::int32_t tensor, Form to) {
-    Live& live = find(state, tensor);
+  bool move(ShardingState& state, Decision& node, std::int32_t tensor, Form to) {
+    TensorForms& live = find(state, tensor);
     const auto chosen = routes_.find(tensor, live.forms, to);
     if (!chosen) {
       return false;
@@ -254,7 +258,7 @@ class Sharder {
   }
 
   /// Adds what the op makes, and drops what nothing reads any more.
-  void finish(State& state, Node& node, Extended& next) {
+  void finish(ShardingState& state, Decision& node, Extended& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
@@ -263,7 +267,7 @@ class Sharder {
         state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
       }
     }
-    std::erase_if(state.live, [&](const Live& live) {
+    std::erase_if(state.live, [&](const TensorForms& live) {
       return uses_.last_reader[subscript(live.tensor)] <= node.op;
     });
     std::sort(state.live.begin(), state.live.end());
@@ -271,11 +275,11 @@ class Sharder {
     next.nodes.push_back(std::move(node));
   }
 
-  [[nodiscard]] Sharding result(const State& state) const {
-    std::vector<const Part*> chosen(graph_.ops.size(), nullptr);
+  [[nodiscard]] Sharding result(const ShardingState& state) const {
+    std::vector<const SplitCost*> chosen(graph_.ops.size(), nullptr);
     std::vector<Collective> moves;
     for (std::int32_t at = state.node; at >= 0; at = nodes_[subscript(at)].before) {
-      const Node& node = nodes_[subscript(at)];
+      const Decision& node = nodes_[subscript(at)];
       chosen[subscript(node.op)] = &ways_.parts(node.op)[subscript(node.split)];
       moves.insert(moves.end(), node.moves.rbegin(), node.moves.rend());
     }
@@ -283,11 +287,11 @@ class Sharder {
     return tally(ways_, chosen, moves);
   }
 
-  const Ways& ways_;
+  const ShardingCosts& ways_;
   const ir::Graph& graph_;
   Wish wish_;
-  Uses uses_;
-  std::vector<Node> nodes_;
+  TensorUses uses_;
+  std::vector<Decision> nodes_;
   std::vector<std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
   Routes routes_;
   Survivors survivors_;
@@ -295,15 +299,15 @@ class Sharder {
 
 }  // namespace
 
-Sharding replicated(const Ways& ways) {
-  std::vector<const Part*> chosen;
+Sharding replicated(const ShardingCosts& ways) {
+  std::vector<const SplitCost*> chosen;
   for (std::size_t op = 0; op < ways.graph().ops.size(); ++op) {
     chosen.push_back(&ways.whole_op(static_cast<std::int32_t>(op)));
   }
   return tally(ways, chosen, {});
 }
 
-Sharding cheapest(const Ways& ways, const Wish& wish) {
+Sharding cheapest(const ShardingCosts& ways, const Wish& wish) {
   const std::optional<Sharding> found = Sharder(ways, wish).run();
   return found ? *found : replicated(ways);
 }

@@ -6,8 +6,8 @@
 #include "elk/base/units.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/shard/conversion.hpp"
+#include "elk/shard/sharding_costs.hpp"
 #include "elk/shard/split.hpp"
-#include "elk/shard/ways.hpp"
 
 namespace elk::shard {
 
@@ -50,9 +50,9 @@ struct Wish {
 /// is dropped where another, brought into its forms, costs no more: nothing is lost by that. Of the
 /// others the 64 cheapest stay, and what is found never takes longer than replicating all. Layers
 /// are solved until the states at the ends of two are equal, and the last stands for the others.
-[[nodiscard]] Sharding cheapest(const Ways& ways, const Wish& wish);
+[[nodiscard]] Sharding cheapest(const ShardingCosts& ways, const Wish& wish);
 
 /// Every op on every chip.
-[[nodiscard]] Sharding replicated(const Ways& ways);
+[[nodiscard]] Sharding replicated(const ShardingCosts& ways);
 
 }  // namespace elk::shard

@@ -14,7 +14,7 @@ namespace elk::shard {
 struct Form {
   enum class Kind : std::uint8_t { Whole, Cut, Partial };
   Kind kind;
-  std::int32_t dim;  // that is cut; -1 for the other kinds
+  std::int32_t dim;  // which is cut; -1 for the other kinds
 
   friend auto operator<=>(const Form&, const Form&) = default;
 };

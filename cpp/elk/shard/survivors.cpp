@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::size_t kMost = 64;
 
-std::vector<std::size_t> by_time(const std::vector<State>& states) {
+std::vector<std::size_t> by_time(const std::vector<ShardingState>& states) {
   std::vector<std::size_t> result(states.size());
   std::iota(result.begin(), result.end(), std::size_t{0});
   std::stable_sort(result.begin(), result.end(), [&](std::size_t one, std::size_t other) {
-    const State& a = states[one];
-    const State& b = states[other];
+    const ShardingState& a = states[one];
+    const ShardingState& b = states[other];
     return a.time != b.time ? a.time < b.time : a.live < b.live;
   });
   return result;
@@ -23,12 +23,12 @@ std::vector<std::size_t> by_time(const std::vector<State>& states) {
 
 }  // namespace
 
-std::vector<std::size_t> Survivors::among(const std::vector<State>& states) {
+std::vector<std::size_t> Survivors::among(const std::vector<ShardingState>& states) {
   std::vector<std::size_t> result;
-  Kept kept;
+  KeptStates kept;
   bool open = false;  // Whether a state is kept that any op can go on from.
   for (const std::size_t i : by_time(states)) {
-    const State& state = states[i];
+    const ShardingState& state = states[i];
     const bool opens = !open && is_whole(state);
     if (kept.size() >= kMost && !opens) {
       leave_out(state, kept);
@@ -43,7 +43,8 @@ std::vector<std::size_t> Survivors::among(const std::vector<State>& states) {
 }
 
 /// Whether one state, brought into all forms of another, takes no longer.
-Survivors::Verdict Survivors::compare(const State& from, const State& to, std::int64_t layers) {
+Survivors::Verdict Survivors::compare(const ShardingState& from, const ShardingState& to,
+                                      std::int64_t layers) {
   const std::int64_t slack = to.time - from.time;
   const std::int64_t pace = to.pace - from.pace;
   const std::int64_t most = slack + (layers * std::max<std::int64_t>(0, pace));
@@ -64,8 +65,8 @@ Survivors::Verdict Survivors::compare(const State& from, const State& to, std::i
 
 /// What it takes to bring one state into all forms of another, or some of that if it is above
 /// `most`; empty if there is no way.
-std::optional<std::int64_t> Survivors::completing_time(const State& from, const State& to,
-                                                       std::int64_t most) {
+std::optional<std::int64_t> Survivors::completing_time(const ShardingState& from,
+                                                       const ShardingState& to, std::int64_t most) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < to.live.size() && sum <= most; ++i) {
     Forms missing = to.live[i].forms.without(from.live[i].forms);
@@ -86,10 +87,10 @@ std::optional<std::int64_t> Survivors::completing_time(const State& from, const 
 
 /// Whether a survivor is as good as a state. One is enough: that for which it stays so longest. If
 /// none is, none must get to be.
-bool Survivors::is_dominated(const State& state, const Kept& kept) {
+bool Survivors::is_dominated(const ShardingState& state, const KeptStates& kept) {
   std::int64_t none = alike_;
   std::int64_t longest = -1;
-  for (const State* other : kept) {
+  for (const ShardingState* other : kept) {
     const Verdict verdict = compare(*other, state, alike_);
     if (!verdict.as_good) {
       none = std::min(none, verdict.alike);
@@ -105,18 +106,18 @@ bool Survivors::is_dominated(const State& state, const Kept& kept) {
 }
 
 /// A state beyond the limit must stay behind all survivors.
-void Survivors::leave_out(const State& state, const Kept& kept) {
-  for (const State* other : kept) {
+void Survivors::leave_out(const ShardingState& state, const KeptStates& kept) {
+  for (const ShardingState* other : kept) {
     alike_ = layers_in_order(*other, state, alike_);
   }
 }
 
 /// A survivor may come to stand before another if it is not as good as that then.
-void Survivors::let_order_turn(const Kept& kept) {
+void Survivors::let_order_turn(const KeptStates& kept) {
   for (std::size_t later = 1; later < kept.size(); ++later) {
     for (std::size_t earlier = 0; earlier < later && alike_ > 0; ++earlier) {
-      const State& first = *kept[earlier];
-      const State& second = *kept[later];
+      const ShardingState& first = *kept[earlier];
+      const ShardingState& second = *kept[later];
       if (layers_in_order(first, second, alike_) < alike_) {
         alike_ = std::min(alike_, compare(second, first, alike_).alike);
       }

@@ -26,7 +26,7 @@ class Survivors {
   [[nodiscard]] std::int64_t alike() const { return alike_; }
 
   /// By time, then by what is at hand.
-  [[nodiscard]] std::vector<std::size_t> among(const std::vector<State>& states);
+  [[nodiscard]] std::vector<std::size_t> among(const std::vector<ShardingState>& states);
 
  private:
   struct Verdict {
@@ -34,13 +34,15 @@ class Survivors {
     std::int64_t alike;  // for how many further layers
   };
 
-  [[nodiscard]] Verdict compare(const State& from, const State& to, std::int64_t layers);
-  [[nodiscard]] std::optional<std::int64_t> completing_time(const State& from, const State& to,
+  [[nodiscard]] Verdict compare(const ShardingState& from, const ShardingState& to,
+                                std::int64_t layers);
+  [[nodiscard]] std::optional<std::int64_t> completing_time(const ShardingState& from,
+                                                            const ShardingState& to,
                                                             std::int64_t most);
-  using Kept = std::vector<const State*>;
-  [[nodiscard]] bool is_dominated(const State& state, const Kept& kept);
-  void leave_out(const State& state, const Kept& kept);
-  void let_order_turn(const Kept& kept);
+  using KeptStates = std::vector<const ShardingState*>;
+  [[nodiscard]] bool is_dominated(const ShardingState& state, const KeptStates& kept);
+  void leave_out(const ShardingState& state, const KeptStates& kept);
+  void let_order_turn(const KeptStates& kept);
 
   Routes& routes_;
   std::int64_t alike_ = 0;

@@ -12,7 +12,7 @@ namespace elk::shard {
 namespace {
 
 /// Bytes of the weights and states of one chip, each part that it keeps once.
-std::int64_t kept_bytes(const ir::Graph& graph, const std::vector<const Part*>& chosen) {
+std::int64_t kept_bytes(const ir::Graph& graph, const std::vector<const SplitCost*>& chosen) {
   std::set<std::tuple<std::int32_t, Form, std::int64_t>> seen;
   double sum = 0.0;
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
@@ -38,7 +38,7 @@ std::int64_t kept_bytes(const ir::Graph& graph, const std::vector<const Part*>& 
 
 }  // namespace
 
-Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
+Sharding tally(const ShardingCosts& ways, const std::vector<const SplitCost*>& chosen,
                const std::vector<Collective>& moves) {
   Sharding sharding{.splits = {},
                     .collectives = {},
@@ -50,7 +50,7 @@ Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
                     .kept = {kept_bytes(ways.graph(), chosen)}};
   Bytes busiest{0};
   for (std::size_t op = 0; op < chosen.size(); ++op) {
-    const Part& part = *chosen[op];
+    const SplitCost& part = *chosen[op];
     sharding.splits.push_back(part.split);
     sharding.time += part.time;
     sharding.replicated += ways.whole_op(static_cast<std::int32_t>(op)).time;
@@ -60,7 +60,7 @@ Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
   }
   for (const Collective& move : moves) {
     sharding.time += ways.time(move.tensor, move.from, move.to);
-    if (exchange(move.from, move.to) != Exchange::None) {
+    if (exchange(move.from, move.to) != Conversion::None) {
       sharding.sent += cost(ways.passing(move.tensor, move.from, move.to), ways.chip()).sent;
       sharding.collectives.push_back(move);
     }

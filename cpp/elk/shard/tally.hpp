@@ -8,7 +8,7 @@ namespace elk::shard {
 
 /// The sums of a sharding that computes each op by one of its parts and moves tensors in between;
 /// slices among the moves count, and are left to `one_chip`.
-[[nodiscard]] Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
+[[nodiscard]] Sharding tally(const ShardingCosts& ways, const std::vector<const SplitCost*>& chosen,
                              const std::vector<Collective>& moves);
 
 }  // namespace elk::shard

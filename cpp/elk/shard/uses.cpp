@@ -7,7 +7,7 @@
 namespace elk::shard {
 namespace {
 
-void mark_spanning(const ir::Graph& graph, Uses& result) {
+void mark_spanning(const ir::Graph& graph, TensorUses& result) {
   const auto [begin, period, count] = *graph.repeat;
   const std::int32_t end = begin + (period * count);
   for (std::int32_t op = begin; op < begin + period; ++op) {
@@ -22,12 +22,12 @@ void mark_spanning(const ir::Graph& graph, Uses& result) {
 
 }  // namespace
 
-Uses uses(const ir::Graph& graph) {
+TensorUses uses(const ir::Graph& graph) {
   const std::size_t count = graph.tensors.size();
-  Uses result{.last_reader = std::vector<std::int32_t>(count, -1),
-              .kept = std::vector<std::int8_t>(count, 0),
-              .picks = std::vector<std::int8_t>(count, 0),
-              .spans = std::vector<std::int8_t>(count, 0)};
+  TensorUses result{.last_reader = std::vector<std::int32_t>(count, -1),
+                    .kept = std::vector<std::int8_t>(count, 0),
+                    .picks = std::vector<std::int8_t>(count, 0),
+                    .spans = std::vector<std::int8_t>(count, 0)};
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     for (const ir::Operand& operand : graph.ops[op].operands) {
       if (operand.access == ir::Access::Read) {
@@ -50,7 +50,7 @@ Uses uses(const ir::Graph& graph) {
   return result;
 }
 
-std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses) {
+std::int32_t first_to_repeat(const ir::Graph& graph, const TensorUses& uses) {
   const ir::Repeat& repeat = *graph.repeat;
   const std::int32_t last = repeat.begin + (repeat.period * (repeat.count - 1));
   std::int32_t first = 1;
@@ -71,7 +71,7 @@ std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses) {
   return first;
 }
 
-bool is_allowed(const ir::Op& op, const Split& split, const Uses& uses, bool silent) {
+bool is_allowed(const ir::Op& op, const Split& split, const TensorUses& uses, bool silent) {
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const std::size_t tensor = subscript(op.operands[i].tensor);
     const Form form = split.forms[i];

@@ -112,8 +112,8 @@ std::vector<std::string> function_neighbours(std::string_view function) {
   return names;
 }
 
-std::vector<DTypeNeighbour> dtype_neighbours(DType compute, DType accumulate) {
-  std::vector<DTypeNeighbour> pairs{{compute, accumulate, 0}};
+std::vector<DTypeSubstitute> dtype_neighbours(DType compute, DType accumulate) {
+  std::vector<DTypeSubstitute> pairs{{compute, accumulate, 0}};
   const std::int32_t scale = byte_scale(compute);
   const DType near = profiled(compute);
   const DType other = near == DType::F16 ? DType::F32 : DType::F16;

@@ -14,12 +14,12 @@ namespace elk::tile {
 [[nodiscard]] std::vector<std::string> function_neighbours(std::string_view function);
 
 /// A dtype whose rows stand in for another, and what a call then costs times theirs.
-struct DTypeNeighbour {
+struct DTypeSubstitute {
   ir::DType compute;
   ir::DType accumulate;
   std::int32_t scale;  // an index of kByteScales
 
-  friend bool operator==(const DTypeNeighbour&, const DTypeNeighbour&) = default;
+  friend bool operator==(const DTypeSubstitute&, const DTypeSubstitute&) = default;
 };
 
 /// Bytes of a dtype over those of f32.
@@ -27,6 +27,7 @@ inline constexpr std::array<double, 5> kByteScales = {1.0, 2.0, 0.5, 0.25, 0.125
 
 /// The pairs of dtypes whose rows stand in for computing in `compute` and accumulating in
 /// `accumulate`, best first; the first is the pair itself. Integers cost what f32 costs, by bytes.
-[[nodiscard]] std::vector<DTypeNeighbour> dtype_neighbours(ir::DType compute, ir::DType accumulate);
+[[nodiscard]] std::vector<DTypeSubstitute> dtype_neighbours(ir::DType compute,
+                                                            ir::DType accumulate);
 
 }  // namespace elk::tile

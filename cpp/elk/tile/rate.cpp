@@ -65,19 +65,19 @@ std::uint64_t rotated(const ir::Op& op) {
 
 }  // namespace
 
-void Rates::AxisRates::put(std::int64_t length, double rate) {
+void TileRates::AxisRates::put(std::int64_t length, double rate) {
   const auto index = static_cast<std::size_t>(length <= root ? length : ceil_div(size, length));
   std::vector<double>& rates = length <= root ? shorter : longer;
   rates[index] = rate;
 }
 
-Rates::Rates(const ir::Op& op, TileTimes& tiles) : Rates(op, tiles, Learns::All) {}
+TileRates::TileRates(const ir::Op& op, TileTimes& tiles) : TileRates(op, tiles, Learning::All) {}
 
-double Rates::least_whole(const ir::Op& op, TileTimes& tiles) {
-  return Rates(op, tiles, Learns::NoGain).least(partition::sizes(op));
+double TileRates::least_whole(const ir::Op& op, TileTimes& tiles) {
+  return TileRates(op, tiles, Learning::NoGain).least(partition::sizes(op));
 }
 
-Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
+TileRates::TileRates(const ir::Op& op, TileTimes& tiles, Learning learns) {
   std::vector<std::vector<std::int64_t>> others;
   place_.assign(op.axes.size(), -1);
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
@@ -105,7 +105,7 @@ Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
 /// Lowers the margins below what tiles drawn at random need, whole and in steps along two axes.
 /// What steps gain along axes that rotate is asked of those trials that chance on such axes; where
 /// they are few, nothing is told apart.
-void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
+void TileRates::calibrate(const ir::Op& op, TileTimes& tiles, Learning learns) {
   Random random{.state = 1};
   std::vector<std::int64_t> size = partition::sizes(op);
   const std::uint64_t turned = rotated(op);
@@ -128,7 +128,7 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
       size[axis] = pace;
       turn = turn && ((turned >> axis) & 1U) != 0;
     }
-    if (learns == Learns::NoGain) {
+    if (learns == Learning::NoGain) {
       continue;
     }
     const double gain = kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time;
@@ -144,8 +144,8 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   }
 }
 
-void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
-                   const std::vector<std::vector<std::int64_t>>& others) {
+void TileRates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
+                       const std::vector<std::vector<std::int64_t>>& others) {
   std::vector<std::vector<std::int64_t>> choices = others;
   choices[rates.axis] = {1};
   rates.factors = partition::distinct_factors(rates.size, rates.size);
@@ -169,7 +169,7 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
   }
 }
 
-bool Rates::holds(double time, double least, const WholeTile& whole) {
+bool TileRates::holds(double time, double least, const TileTime& whole) {
   const bool by_rate = time >= least * kRoundedDown;
   if (!by_rate) {
     margin_ *= kSlack * time / least;
@@ -184,7 +184,7 @@ bool Rates::holds(double time, double least, const WholeTile& whole) {
   return by_rate && by_gain;
 }
 
-double Rates::rate(std::span<const std::int64_t> size) const {
+double TileRates::rate(std::span<const std::int64_t> size) const {
   double rate = 0.0;
   for (const AxisRates& rates : axes_) {
     rate = std::max(rate, rates.at(size[rates.axis]));
@@ -192,7 +192,7 @@ double Rates::rate(std::span<const std::int64_t> size) const {
   return margin_ * rate;
 }
 
-double Rates::volume(std::span<const std::int64_t> size) const {
+double TileRates::volume(std::span<const std::int64_t> size) const {
   double volume = 1.0;
   for (const AxisRates& rates : axes_) {
     volume *= static_cast<double>(size[rates.axis]);

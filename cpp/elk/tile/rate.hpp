@@ -10,7 +10,7 @@
 namespace elk::tile {
 
 /// The time of a tile in one step, and whether it lies beyond the fitted range of its kernel.
-struct WholeTile {
+struct TileTime {
   double time;
   bool beyond;
 };
@@ -21,9 +21,9 @@ struct WholeTile {
 /// Rates come from a sample: every length of each axis, with some lengths of the others, the whole
 /// ones among them, where call overheads count least. A margin is left for what the sample missed,
 /// wide enough for tiles drawn at random. Whoever relies on it checks every tile he times.
-class Rates {
+class TileRates {
  public:
-  Rates(const ir::Op& op, TileTimes& tiles);
+  TileRates(const ir::Op& op, TileTimes& tiles);
 
   /// `least` of the whole op: nothing is timed that only says what steps gain.
   [[nodiscard]] static double least_whole(const ir::Op& op, TileTimes& tiles);
@@ -34,7 +34,7 @@ class Rates {
   }
   /// Seconds for each unit of volume, of tiles of at most `size`.
   [[nodiscard]] double rate(std::span<const std::int64_t> size) const;
-  /// The same, of tiles that are at most `length` long along `axis`.
+  /// Seconds for each unit of volume, of tiles that are at most `length` long along `axis`.
   [[nodiscard]] double rate(std::size_t axis, std::int64_t length) const {
     return place_[axis] < 0 ? 0.0
                             : margin_ * axes_[static_cast<std::size_t>(place_[axis])].at(length);
@@ -46,9 +46,9 @@ class Rates {
 
   /// The least part of the time of a tile that going through it in equal steps takes.
   [[nodiscard]] double gain() const { return gain_; }
-  /// The same of this tile, in steps along axes that operands rotate along. Beyond the fitted range
+  /// The gain of this tile, in steps along axes that operands rotate along. Beyond the fitted range
   /// of a kernel, where tiles are timed generously, steps within it gain much more.
-  [[nodiscard]] double gain(const WholeTile& whole) const {
+  [[nodiscard]] double gain(const TileTime& whole) const {
     return whole.beyond ? turn_gains_.beyond : turn_gains_.within;
   }
   /// Whether it matters for the gain that a tile lies beyond the fitted range.
@@ -57,14 +57,14 @@ class Rates {
   /// Whether `time`, of going through a tile in steps, is no less than it was said to be at least:
   /// `least` by the rates, and by the gain on what the tile takes `whole`. Lowers what was too
   /// high.
-  [[nodiscard]] bool holds(double time, double least, const WholeTile& whole);
+  [[nodiscard]] bool holds(double time, double least, const TileTime& whole);
 
-  friend bool operator==(const Rates&, const Rates&) = default;
+  friend bool operator==(const TileRates&, const TileRates&) = default;
 
  private:
-  enum class Learns : std::uint8_t { All, NoGain };
+  enum class Learning : std::uint8_t { All, NoGain };
 
-  Rates(const ir::Op& op, TileTimes& tiles, Learns learns);
+  TileRates(const ir::Op& op, TileTimes& tiles, Learning learns);
 
   struct AxisRates {
     std::size_t axis;
@@ -87,20 +87,20 @@ class Rates {
   void sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
               const std::vector<std::vector<std::int64_t>>& others);
 
-  void calibrate(const ir::Op& op, TileTimes& tiles, Learns learns);
+  void calibrate(const ir::Op& op, TileTimes& tiles, Learning learns);
 
   std::vector<AxisRates> axes_;
   std::vector<std::int32_t> place_;   // of each axis in `axes_`, -1: not there
   std::vector<std::size_t> counted_;  // axes that make up the volume
   double margin_ = 0.95;
   double gain_ = 0.95;
-  struct TurnGains {
+  struct RotationGains {
     double within;  // the fitted range
     double beyond;
 
-    friend bool operator==(const TurnGains&, const TurnGains&) = default;
+    friend bool operator==(const RotationGains&, const RotationGains&) = default;
   };
-  TurnGains turn_gains_{.within = 0.95, .beyond = 0.95};
+  RotationGains turn_gains_{.within = 0.95, .beyond = 0.95};
 };
 
 }  // namespace elk::tile

@@ -161,7 +161,7 @@ double Routines::cheapest_other(const TileCall& call) const {
 }
 
 double Routines::inside(const KernelFit& fit, TileCall& call) const {
-  const Form& form = fit.families.front().form;
+  const Formula& form = fit.families.front().form;
   const bool inside = fits(form, call, fit.limit);
   if (!needs_.product) {
     if (!inside) {
@@ -189,13 +189,13 @@ double Routines::outside(const KernelFit& fit, TileCall& call) const {
   return std::min(given, cheapest_outside(fit, call));
 }
 
-Needs needs_of(const KernelFit& fit) {
-  std::vector<Form> forms;
+FormulaNeeds needs_of(const KernelFit& fit) {
+  std::vector<Formula> forms;
   forms.reserve(fit.families.size());
   for (const Family& family : fit.families) {
     forms.push_back(family.form);
   }
-  Needs needs = needs_of(forms);
+  FormulaNeeds needs = needs_of(forms);
   if (needs.granule > 0) {
     needs.most_columns = 0;
     for (const Family& family : fit.families) {
@@ -255,9 +255,9 @@ Kernel TileModel::find(std::string_view function, DType dtype, DType accumulate)
   if (is_sort(function)) {
     return {kSort, false};
   }
-  const std::vector<DTypeNeighbour> dtypes = dtype_neighbours(dtype, accumulate);
+  const std::vector<DTypeSubstitute> dtypes = dtype_neighbours(dtype, accumulate);
   for (const std::string& name : function_neighbours(function)) {
-    for (const DTypeNeighbour& pair : dtypes) {
+    for (const DTypeSubstitute& pair : dtypes) {
       const int32_t at = position(kernels_, name, pair.compute, pair.accumulate);
       if (at >= 0) {
         return {(at * kScales) + pair.scale,
@@ -268,7 +268,7 @@ Kernel TileModel::find(std::string_view function, DType dtype, DType accumulate)
   return {kOpaque, function != opaque_name()};
 }
 
-TileModel::Calls TileModel::calls(Kernel kernel, std::int64_t groups) const {
+TileModel::FitCalls TileModel::calls(Kernel kernel, std::int64_t groups) const {
   const auto at = static_cast<std::size_t>(kernel.index / kScales);
   if (groups > 1 && groups_[at].batched >= 0) {
     return {.fit = static_cast<std::size_t>(groups_[at].batched), .times = 1};
@@ -283,7 +283,7 @@ double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
   if (kernel.index < 0) {
     return std::max(1.0, opaque_cycles(opaque_, shape, kernel.index == kSort));
   }
-  const Calls made = calls(kernel, shape[ir::TileDim::Group]);
+  const FitCalls made = calls(kernel, shape[ir::TileDim::Group]);
   const KernelFit& fit = kernels_[made.fit];
   const Routines& routines = routines_[made.fit];
   const double each = made.times > 1 ? call_cycles(fit, routines, one_product(shape))
@@ -296,7 +296,7 @@ bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
   if (kernel.index < 0 || function_) {
     return false;
   }
-  const Calls made = calls(kernel, shape[ir::TileDim::Group]);
+  const FitCalls made = calls(kernel, shape[ir::TileDim::Group]);
   const TileShape one = made.times > 1 ? one_product(shape) : shape;
   TileCall call(one, routines_[made.fit].needs());
   return std::isinf(routines_[made.fit].inside(kernels_[made.fit], call));

@@ -24,11 +24,11 @@ struct Kernel {
 /// `outside` continues the family beyond the fitted range: linear in the smooth features of the
 /// form, with no negative coefficient; empty where no row was the family's.
 struct Family {
-  Form form;
+  Formula form;
   std::int32_t width;
   std::vector<double> coefficients;
   std::int64_t most_columns;  // a product with more of them is never cheapest here
-  std::int64_t most_depth;    // nor one that is deeper
+  std::int64_t most_depth;    // a product that is deeper is never cheapest here, either
   std::vector<double> outside;
 
   friend bool operator==(const Family&, const Family&) = default;
@@ -78,7 +78,7 @@ class Routines {
  public:
   explicit Routines(const KernelFit& fit);
 
-  [[nodiscard]] const Needs& needs() const { return needs_; }
+  [[nodiscard]] const FormulaNeeds& needs() const { return needs_; }
 
   /// Cycles in the fitted range of `fit`, which these are of: the cheapest family and, of a
   /// product, orientation; infinite if none applies, or beyond the range. May turn the call.
@@ -91,7 +91,7 @@ class Routines {
   /// The cheapest of the families that no set holds, as the call is oriented.
   [[nodiscard]] double cheapest_other(const TileCall& call) const;
 
-  Needs needs_;
+  FormulaNeeds needs_;
   form::WindowSet windows_;
   form::ProductSet products_;
   std::vector<Family> others_;
@@ -127,19 +127,19 @@ class TileModel {
 
  private:
   /// How a kernel takes several independent products.
-  struct Groups {
+  struct ProductGroups {
     std::int32_t batched;  // in one call of this kernel; -1: there is none
     bool one_by_one;       // else in one call each; false: the form of the kernel counts them
   };
 
   /// The calls that one call of a kernel stands for: `times` calls of `fit`, of one product each
   /// if more than one.
-  struct Calls {
+  struct FitCalls {
     std::size_t fit;
     std::int64_t times;
   };
 
-  [[nodiscard]] Calls calls(Kernel kernel, std::int64_t groups) const;
+  [[nodiscard]] FitCalls calls(Kernel kernel, std::int64_t groups) const;
 
   [[nodiscard]] double asked(Kernel kernel, const TileShape& shape) const;
 
@@ -147,12 +147,12 @@ class TileModel {
   OpaqueRule opaque_{};
   std::vector<KernelName> names_;  // of a caller's function
   TileFunction function_;
-  std::vector<Routines> routines_;  // of each kernel
-  std::vector<Groups> groups_;      // of each kernel
+  std::vector<Routines> routines_;     // of each kernel
+  std::vector<ProductGroups> groups_;  // of each kernel
 };
 
 /// What the families of `fit` ask of a tile.
-[[nodiscard]] Needs needs_of(const KernelFit& fit);
+[[nodiscard]] FormulaNeeds needs_of(const KernelFit& fit);
 
 /// Cycles of one family; infinite where it does not apply, or would take no time.
 [[nodiscard]] double family_cycles(const Family& family, const TileCall& call);

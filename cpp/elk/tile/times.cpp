@@ -59,7 +59,7 @@ TileShape TileTimes::shape(std::span<const std::int64_t> size) const {
   for (std::size_t i = 0; i < std::min(result.params.size(), op_.params.size()); ++i) {
     result.params[i] = op_.params[i];
   }
-  if (opaque_) {  // Its rule asks for the bytes of the call, not of the op.
+  if (opaque_) {  // An opaque rule asks for the bytes of the call, not of the op.
     result.params[0] = 0;
     for (const ir::Operand& operand : op_.operands) {
       const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];

@@ -44,8 +44,8 @@ class TileTimes {
   bool asks_;                  // a caller's function
   std::vector<int> key_bits_;  // of each axis; empty where sizes do not fit one key
   std::vector<std::int64_t> whole_;
-  Memo<double> asked_;        // of it, all sub-tasks
-  Recent<double> sub_tasks_;  // of a fitted kernel
+  Memo<double> asked_;            // of all sub-tasks
+  RecentMemo<double> sub_tasks_;  // of a fitted kernel
   Memo<double> adds_;
   Memo<double> copied_;
 };

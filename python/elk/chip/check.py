@@ -159,7 +159,7 @@ def _complaints(
     if isinstance(cause, InvalidInputError):
         return [Complaint(path=path, rule=cause.message, remedy=cause.remedy)]
     kind = detail["type"]
-    if kind == "default_factory_not_called":  # It waits for a field with its own complaint.
+    if kind == "default_factory_not_called":  # A default waits for a field with a complaint.
         return []
     if kind == "extra_forbidden":
         table = _model_at(path[:-1], model)

@@ -24,7 +24,7 @@ KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class FileKind:
     """What files are for.
 
     Attributes:
@@ -38,7 +38,9 @@ class Kind:
     begin: str
 
 
-CHIP_FILE = Kind(noun="chip file", error=ChipFileError, begin='begin with schema = "elk.chip/1"')
+CHIP_FILE = FileKind(
+    noun="chip file", error=ChipFileError, begin='begin with schema = "elk.chip/1"'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class Document:
     path: Path
     data: dict[str, Any]
     lines: dict[KeyPath, int]
-    kind: Kind = CHIP_FILE
+    kind: FileKind = CHIP_FILE
 
     def place(self, path: KeyPath) -> str:
         """File and line of the key at `path`, or of the table that should hold it."""
@@ -81,7 +83,7 @@ class Document:
         )
 
 
-def read_document(path: Path, kind: Kind = CHIP_FILE) -> Document:
+def read_document(path: Path, kind: FileKind = CHIP_FILE) -> Document:
     """The contents of a TOML, YAML or JSON file of at most 64 KiB.
 
     Raises:
@@ -121,7 +123,7 @@ def _duplicate(path: KeyPath, line: int) -> _SyntaxError:
     return _SyntaxError(f"{'.'.join(path)} is given twice", line, "keep one of them")
 
 
-def _text(path: Path, kind: Kind) -> str:
+def _text(path: Path, kind: FileKind) -> str:
     place = str(path)
     try:
         if not path.is_file():

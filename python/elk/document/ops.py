@@ -47,7 +47,7 @@ class _TensorFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shape:
+class _FrontShape:
     """What all ops with one Pareto front have in common."""
 
     names: list[str]
@@ -78,7 +78,7 @@ class OpRows:
     _tensors: list[_TensorFacts] = field(init=False)
     _forms: list[str | int] = field(init=False)
     _split_axes: list[int] = field(init=False)
-    _shapes: dict[int, _Shape] = field(init=False, default_factory=dict)
+    _shapes: dict[int, _FrontShape] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         made = {
@@ -257,10 +257,10 @@ def _facts(tensor: _core.Tensor, shape: list[int], *, made: bool) -> _TensorFact
     )
 
 
-def _shape(op: _core.Op) -> _Shape:
+def _shape(op: _core.Op) -> _FrontShape:
     axes = [(axis.size, axis.role.name.lower(), axis.tile_dim.name) for axis in op.axes]
     sizes = [size for size, _, _ in axes]
-    return _Shape(
+    return _FrontShape(
         names=[axis.name for axis in op.axes],
         axes=axes,
         operands=[_operand_shape(sizes, x) for x in op.operands],
@@ -283,7 +283,7 @@ def _operand_shape(sizes: list[int], operand: _core.Operand) -> _OperandShape:
     )
 
 
-def _axes(shape: _Shape) -> list[AxisRow]:
+def _axes(shape: _FrontShape) -> list[AxisRow]:
     return [
         {"name": name, "size": size, "role": role, "tile": tile}
         for name, (size, role, tile) in zip(shape.names, shape.axes, strict=True)

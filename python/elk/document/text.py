@@ -39,7 +39,7 @@ _MOST_UNKNOWN: Final = 1 << 20  # characters of a key that the schema does not k
 _SPACES: Final = frozenset(" \t\n\r")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _CHUNK: Final = 1 << 20
-_ROWS: Final = 64  # that are parsed before they are checked
+_ROWS: Final = 64  # as many as are parsed before they are checked
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|[^"\[\]{}]+')
 _AGAIN: Final = "save the plan again with plan.save(path) or `elk compile -o path`"
 

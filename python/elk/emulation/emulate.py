@@ -256,7 +256,7 @@ def _filled(proto: ModelProto, arrays: Mapping[str, Array]) -> ModelProto:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
         if tensor.name in arrays:
             array = arrays[tensor.name].reshape(shape).astype(dtype)
-        else:  # It became a constant of an op, or nothing needs it.
+        else:  # The tensor became a constant of an op, or nothing needs it.
             array = np.zeros(shape, dtype=dtype)
         tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
     return copy

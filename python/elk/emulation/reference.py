@@ -141,7 +141,7 @@ def _check_package() -> None:
 
 def _send(requests: IO[bytes], model: bytes, inputs: Mapping[str, Array]) -> None:
     head = {"model": len(model), "arrays": listed(inputs)}
-    with contextlib.suppress(BrokenPipeError):  # It ended, and will be found not to answer.
+    with contextlib.suppress(BrokenPipeError):  # A process that ended is found not to answer.
         requests.write(json.dumps(head).encode() + b"\n")
         requests.write(model)
         for array in inputs.values():

@@ -282,7 +282,7 @@ _INFERRED_WRONG: dict[str, Callable[[Node], bool]] = {
     "ConvTranspose": windows.padded_behind,
     "LpPool": windows.rounded_up,
     "MaxPool": windows.rounded_up,
-    "STFT": lambda node: "onesided" not in node.attrs,  # It takes the default for 0.
+    "STFT": lambda node: "onesided" not in node.attrs,  # The reference takes the default for 0.
 }
 _OF_MANY = ("Max", "Mean", "Min", "Sum")
 _PAIRS = (

@@ -80,7 +80,7 @@ class Assembler:
         self.result = Assembly(values=dict(given))
         self.scope = Scope(opsets=opsets)
         self._patterns: dict[Hashable, Pattern] = {}
-        self._sound: dict[int, Pattern] = {}  # Those that the core can count, by id.
+        self._sound: dict[int, Pattern] = {}  # Patterns that the core can count, by id.
         self._copies: dict[Hashable, Value] = {}
         self._names: dict[str, int] = {}  # How often a name was asked for.
         self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.

@@ -356,7 +356,7 @@ class Plan:
 
     @staticmethod
     def load(path: str | Path, *, limits: Limits | None = None) -> Plan:
-        """The same as `elk.load_plan`."""
+        """Loads a plan as `elk.load_plan` does."""
         return load_plan(path, limits=limits)
 
     def __eq__(self, other: object) -> bool:

@@ -35,7 +35,7 @@ ALIASES: Final[dict[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class TotalAxis:
     """A total of a chip that is no field of it, and the field that makes the chip have it.
 
     Attributes:
@@ -78,25 +78,25 @@ def _hbm(chip: Chip) -> float:
 
 
 # In the order in which they are applied: cores before what is shared among them.
-TOTALS: Final[dict[str, Total]] = {
-    "total_cores": Total(
+TOTALS: Final[dict[str, TotalAxis]] = {
+    "total_cores": TotalAxis(
         None, "core_count", ("core", "count"), _count, lambda chip: chip.total_cores
     ),
-    "hbm_bandwidth_per_core": Total(
+    "hbm_bandwidth_per_core": TotalAxis(
         quantity.BYTES_PER_S,
         "hbm_bytes_per_s",
         ("hbm", "bytes_per_s"),
         lambda chip, rate: rate * chip.core.cores,
         lambda chip: _hbm(chip) / chip.core.cores,
     ),
-    "total_link_bandwidth": Total(
+    "total_link_bandwidth": TotalAxis(
         quantity.BYTES_PER_S,
         "link_bytes_per_s",
         ("interconnect", "link_bytes_per_s"),
         lambda chip, rate: rate / chip.total_cores,
         lambda chip: chip.interconnect.link_bytes_per_s * chip.total_cores,
     ),
-    "matrix_flops_per_s": Total(
+    "matrix_flops_per_s": TotalAxis(
         quantity.FLOPS_PER_S, "clock_hz", ("core", "clock_hz"), _clock, _matrix
     ),
 }

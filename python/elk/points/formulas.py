@@ -48,7 +48,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Relation:
     """A relation between two products of a point."""
 
     left: Product
@@ -90,7 +90,7 @@ def product(text: object, axes: Sequence[str]) -> Product:
     return Product(factor, tuple(names), units[0] if len(units) == 1 else None)
 
 
-def comparison(text: str, axes: Sequence[str]) -> Comparison:
+def comparison(text: str, axes: Sequence[str]) -> Relation:
     """The comparison that a text writes: products with `<`, `<=`, `==`, `!=`, `>=` or `>` between.
 
     Raises:
@@ -106,7 +106,7 @@ def comparison(text: str, axes: Sequence[str]) -> Comparison:
             f"must be a comparison, got {text!r}",
             remedy='write it as in "hbm_bandwidth <= total_link_bandwidth"',
         )
-    return Comparison(product(match[1], axes), match[2], product(match[3], axes))
+    return Relation(product(match[1], axes), match[2], product(match[3], axes))
 
 
 def _number(term: str, axes: Sequence[str]) -> tuple[float, quantity.Unit | None]:

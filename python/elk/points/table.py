@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Card:
+class TableCard:
     """What is printed and shown in notebooks: a title, a table, notes."""
 
     def card(self) -> tuple[str, Sequence[Sequence[str]], Sequence[str]]:

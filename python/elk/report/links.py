@@ -32,7 +32,7 @@ _KINDS: Final = (
     "out of chip",
     "into chip",
 )
-_OF_CORES: Final = 5  # of those, the first belong to cores
+_OF_CORES: Final = 5  # the first of them belong to cores
 
 
 def link_table(run: _core.Run) -> pd.DataFrame:

@@ -38,7 +38,7 @@ _LIGHT: Final = 140  # of 255: text on darker colours is white
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
+class _Bar:
     """A slice, or neighbours too short to be told apart, in pixels."""
 
     left: float
@@ -121,7 +121,7 @@ def _lanes(timeline: Timeline, track: int, most: int) -> list[list[Slice]]:
     return lanes
 
 
-def _shapes(slices: list[Slice], end_ps: int, budget: int) -> list[_Shape]:
+def _shapes(slices: list[Slice], end_ps: int, budget: int) -> list[_Bar]:
     """At most `budget` shapes, as fine as that allows."""
     apart = 0.5
     while True:
@@ -131,22 +131,22 @@ def _shapes(slices: list[Slice], end_ps: int, budget: int) -> list[_Shape]:
         apart *= 2
 
 
-def _merged(slices: list[Slice], end_ps: int, apart: float) -> list[_Shape]:
+def _merged(slices: list[Slice], end_ps: int, apart: float) -> list[_Bar]:
     """Slices shorter than `apart` pixels go with those before them, until that is their width."""
     scale = _WIDTH / max(1, end_ps)
-    shapes: list[_Shape] = []
+    shapes: list[_Bar] = []
     for one in slices:
         left, right = one.begin_ps * scale, one.end_ps * scale
         last = shapes[-1] if shapes else None
         short = right - left < apart
         if last and short and left - last.right < apart and last.right - last.left < apart:
-            shapes[-1] = _Shape(left=last.left, right=right, slices=(*last.slices, one))
+            shapes[-1] = _Bar(left=last.left, right=right, slices=(*last.slices, one))
         else:
-            shapes.append(_Shape(left=left, right=right, slices=(one,)))
+            shapes.append(_Bar(left=left, right=right, slices=(one,)))
     return shapes
 
 
-def _rect(shape: _Shape, top: float, *, told: bool) -> str:
+def _rect(shape: _Bar, top: float, *, told: bool) -> str:
     first = shape.slices[0]
     width = max(0.4, shape.right - shape.left)
     colour = _colour(_longest(shape).category)
@@ -177,11 +177,11 @@ def _ink(colour: str) -> str:
     return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > _LIGHT else "#fff"
 
 
-def _longest(shape: _Shape) -> Slice:
+def _longest(shape: _Bar) -> Slice:
     return max(shape.slices, key=lambda one: (one.end_ps - one.begin_ps, -one.begin_ps))
 
 
-def _said(shape: _Shape, *, told: bool) -> str:
+def _said(shape: _Bar, *, told: bool) -> str:
     begin_s = shape.slices[0].begin_ps / _PS
     end_s = max(one.end_ps for one in shape.slices) / _PS
     when = f"from {duration(begin_s)} for {duration(end_s - begin_s)}"

@@ -21,7 +21,7 @@ _HBM, _CORES = 0, 1  # rows: of the HBM, and the first of cores
 _PS: Final = 1e12
 
 
-class Interval(Protocol):
+class DrawnInterval(Protocol):
     """What a resource did for a while within an execute: the intervals of a run are such."""
 
     @property
@@ -94,7 +94,7 @@ def core_rows(
 def plan_timeline(
     document: PlanDocument,
     source: str,
-    intervals: Iterable[Interval] = (),
+    intervals: Iterable[DrawnInterval] = (),
     counters: Iterable[Counter] = (),
     rows: Sequence[CoreRow] = (),
 ) -> Timeline:
@@ -203,7 +203,7 @@ def _slice(
     )
 
 
-def _part(one: Interval, track: int) -> Slice:
+def _part(one: DrawnInterval, track: int) -> Slice:
     span = (one.begin_ps, one.end_ps)
     return _slice(track, one.kind, one.kind, span, {"of": one.name})
 

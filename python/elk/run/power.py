@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk.run.usage import Flow
+from elk.run.usage import AmountsMoved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def execute_power_w(
     }
     spent_j = sum(_joules(moves, energy).values())
     moved = moves["hbm_bytes"] + moves["loaded_bytes"] > 0
-    queue = Flow(
+    queue = AmountsMoved(
         begin_ps=np.concatenate([ops["preload_begin_ps"], stores["begin_ps"]])[moved],
         end_ps=np.concatenate([ops["preload_end_ps"], stores["end_ps"]])[moved],
         amount=spent_j[moved],

@@ -53,7 +53,7 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class AmountsMoved:
     """Amounts that moved evenly from begin to end, one after another, as columns."""
 
     begin_ps: NDArray[np.int64]
@@ -98,7 +98,7 @@ def utilisation_over_time(
     return found
 
 
-def _flows(run: _core.Run, is_matrix: NDArray[np.bool_]) -> dict[str, list[Flow]]:
+def _flows(run: _core.Run, is_matrix: NDArray[np.bool_]) -> dict[str, list[AmountsMoved]]:
     """What each unit did: preloads and stores on one queue, phases one after another."""
     ops, stores, phases = run.ops, run.stores, run.phases
     queue = {
@@ -119,10 +119,10 @@ def _flows(run: _core.Run, is_matrix: NDArray[np.bool_]) -> dict[str, list[Flow]
 
 def _flow(
     times: dict[str, NDArray[np.int64]], amount: NDArray[np.int64] | NDArray[np.float64]
-) -> Flow:
+) -> AmountsMoved:
     """Only what moved anything: an operator without preload has one of no length at 0."""
     some = amount > 0
-    return Flow(
+    return AmountsMoved(
         begin_ps=times["begin_ps"][some],
         end_ps=times["end_ps"][some],
         amount=amount[some].astype(np.float64),

@@ -17,7 +17,7 @@ from elk import models
 from elk.chip import presets
 from elk.chip.check import Complaint, complaints_of_pydantic, nearest
 from elk.chip.chip import Chip
-from elk.chip.documents import Document, KeyPath, Kind, read_document
+from elk.chip.documents import Document, FileKind, KeyPath, read_document
 from elk.chip.tables import Count, Table, Text
 from elk.errors import InvalidInputError, SweepFileError, UnboundSymbolsError
 from elk.limits import Limits
@@ -33,7 +33,7 @@ from elk.sweeps.sweep import Sweep
 
 Result = TypeVar("Result")
 
-FILE: Final = Kind(
+FILE: Final = FileKind(
     noun="sweep file", error=SweepFileError, begin='begin with model = "model.onnx" and a chip'
 )
 _ENDS: Final = ("from", "to", "count")
@@ -54,7 +54,7 @@ class Sample(Table):
     seed: Count = 0
 
 
-class Run(Table):
+class RunTable(Table):
     """How the sweep is run, unless the command says otherwise; `How.checked` has the rules."""
 
     workers: Any = None
@@ -92,7 +92,7 @@ class Spec(Table):
     union: tuple[dict[str, Any], ...] = ()
     sample: Sample | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    run: Run = Field(default_factory=Run)
+    run: RunTable = Field(default_factory=RunTable)
 
 
 @dataclass(frozen=True)
@@ -175,11 +175,11 @@ def load_sweep(path: str | PathLike[str]) -> SweepFile:
         spec = Spec.model_validate(document.data)
     except ValidationError as error:
         raise document.error(complaints_of_pydantic(error, Spec, "a sweep file")) from None
-    return _Reader(document, spec).read()
+    return _SpecReader(document, spec).read()
 
 
 @dataclass
-class _Reader:
+class _SpecReader:
     document: Document
     spec: Spec
     complaints: list[Complaint] = field(default_factory=list)

@@ -23,7 +23,7 @@ _FIRST_PARAM = len(_core.TILE_DIMS)
 
 # Opaque ops: the ordinary loads and stores of one cycle, and the vectors of its workers.
 _OPAQUE = OpaqueRecord(call_cycles=122.0, sram_bytes_per_cycle=16.0, vector_elements_per_cycle=2.0)
-_BY_COLUMNS = ("softmax", "layernorm", "rmsnorm")  # their table has a row for cols % 8 == 0
+_BY_COLUMNS = ("softmax", "layernorm", "rmsnorm")  # with a row in the table for cols % 8 == 0
 _COLUMNS = 8
 
 

@@ -8,8 +8,8 @@
 namespace elk {
 namespace {
 
-TEST(Recent, FindsWhatWasPutJustNow) {
-  Recent<double> recent;
+TEST(RecentMemo, FindsWhatWasPutJustNow) {
+  RecentMemo<double> recent;
   EXPECT_EQ(recent.find(7), nullptr);
   recent.put(7, 1.5);
   recent.put(8, 2.5);
@@ -23,7 +23,7 @@ constexpr std::uint64_t kForeign = std::numeric_limits<std::uint64_t>::max();
 /// How many of the keys from 1 to `keys` are found after all were put, each with thrice itself;
 /// `kForeign` if one has another value.
 std::uint64_t found_of(std::uint64_t keys) {
-  Recent<std::uint64_t> recent;
+  RecentMemo<std::uint64_t> recent;
   for (std::uint64_t key = 1; key <= keys; ++key) {
     recent.put(key, 3 * key);
   }
@@ -38,13 +38,13 @@ std::uint64_t found_of(std::uint64_t keys) {
   return known;
 }
 
-TEST(Recent, ForgetsButNeverGivesTheValueOfAnotherKey) {
+TEST(RecentMemo, ForgetsButNeverGivesTheValueOfAnotherKey) {
   constexpr std::uint64_t kKeys = 200'000;
   EXPECT_GT(found_of(kKeys), 10'000U);
   EXPECT_LT(found_of(kKeys), kKeys / 2);
 }
 
-TEST(Recent, KeepsFewKeysAsItGrows) {
+TEST(RecentMemo, KeepsFewKeysAsItGrows) {
   EXPECT_GT(found_of(1000), 500U);
   EXPECT_LE(found_of(1000), 1000U);
 }

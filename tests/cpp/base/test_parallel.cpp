@@ -96,7 +96,7 @@ TEST(ParallelForIndex, EndsWithinItselfWhenItsWatchIsAbandoned) {
     Watch watch;
     std::atomic<int> calls{0};
     const auto work = [&] {
-      const UnderWatch scope(&watch);
+      const WatchScope scope(&watch);
       parallel_for_index(64, threads, [&](std::size_t) {
         parallel_for_index(64, threads, [&](std::size_t) {
           watch.abandoned = true;
@@ -106,7 +106,7 @@ TEST(ParallelForIndex, EndsWithinItselfWhenItsWatchIsAbandoned) {
     };
     EXPECT_THROW(work(), Abandoned) << threads << " threads";
     EXPECT_LT(calls, 64 * 64);
-    EXPECT_EQ(UnderWatch::now(), nullptr);
+    EXPECT_EQ(WatchScope::now(), nullptr);
   }
 }
 
@@ -115,8 +115,8 @@ TEST(ParallelForIndex, WorksOnUnderNoWatchOrAnother) {
     Watch abandoned;
     abandoned.abandoned = true;
     const Watch other;
-    const UnderWatch outer(&abandoned);
-    const UnderWatch inner(&other);
+    const WatchScope outer(&abandoned);
+    const WatchScope inner(&other);
     std::atomic<int> calls{0};
     parallel_for_index(64, threads, [&](std::size_t) { ++calls; });
     EXPECT_EQ(calls, 64);

@@ -53,7 +53,7 @@ inline Chip small_mesh(std::int64_t rows, std::int64_t cols) {
 }
 
 /// `small_mesh` of cores that lie in layers, or of groups of cores.
-inline Chip small_deep(Topology topology, const Places& sides) {
+inline Chip small_deep(Topology topology, const PerDim& sides) {
   Chip chip = small_mesh(sides[0], sides[1]);
   chip.core.count *= sides[2];
   chip.core.depth = sides[2];

@@ -10,8 +10,8 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
-#include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/chip/link_throughput.hpp"
 #include "elk/chip/network.hpp"
 
 /// What networks answer, held against their graphs, which are told node by node.
@@ -117,7 +117,7 @@ std::int64_t walked(const NetworkCase& one, std::int64_t from, const std::vector
     while (Network::first_link(dim) != way[i].link / 2 * 2) {
       ++dim;
     }
-    Places place = network.place(at);
+    PerDim place = network.place(at);
     if (network.full(dim)) {  // Out of one port and into another.
       at = way[++i].node;
       EXPECT_EQ(way[i].link, way[i - 1].link + 1);
@@ -140,7 +140,7 @@ TEST(ANetwork, LeadsEveryWayOverItsLinks) {
     const Network network = one.network();
     const std::int64_t from = random.below(one.nodes.count);
     const std::int64_t to = random.below(one.nodes.count);
-    for (const Turn turn : {Turn::RowFirst, Turn::ColumnFirst}) {
+    for (const DimOrder turn : {DimOrder::RowFirst, DimOrder::ColumnFirst}) {
       std::vector<Hop> way;
       network.way(from, to, turn, way);
       std::int64_t hops = 0;
@@ -223,7 +223,7 @@ TEST(ANetwork, OfAllChipsLaysThemOneAfterTheOther) {
     const Network machine = network_of_machine(chip);
     EXPECT_EQ(machine.nodes(), 5 * network.nodes());
     for (std::int64_t core = 0; core < machine.nodes(); ++core) {
-      Places expected = network.place(core % network.nodes());
+      PerDim expected = network.place(core % network.nodes());
       expected[machine.stacked()] += core / network.nodes() * network.length(network.stacked());
       EXPECT_EQ(machine.place(core), expected);
     }
@@ -246,7 +246,7 @@ TEST(ANetwork, OfThreeDimensionsHasModulesAtAllOfItsLayers) {
 }
 
 TEST(ANetwork, OfChipsIsTheMostEvenGrid) {
-  EXPECT_EQ(network_of_chips(Topology::Mesh2d, 12).sides(), (Places{3, 4, 1}));
+  EXPECT_EQ(network_of_chips(Topology::Mesh2d, 12).sides(), (PerDim{3, 4, 1}));
   EXPECT_EQ(network_of_chips(Topology::Ring, 12).longest(), 6);
   EXPECT_EQ(network_of_chips(Topology::Mesh2d, 12).tour_step(), 1);
   EXPECT_EQ(network_of_chips(Topology::Mesh2d, 9).tour_step(), 2);

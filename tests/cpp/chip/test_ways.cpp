@@ -60,7 +60,7 @@ double links_worth(const Chip& chip, bool right_angles) {
     for (std::size_t core = 0; core < entries[module].size(); ++core) {
       const CoreId node = nodes[module][static_cast<std::size_t>(entries[module][core])];
       walk.send(node.value, static_cast<std::int64_t>(core),
-                !right_angles || turn_at(chip, node) == Turn::RowFirst);
+                !right_angles || turn_at(chip, node) == DimOrder::RowFirst);
     }
   }
   const auto sent = static_cast<double>(nodes.size() * entries.front().size());
@@ -126,12 +126,12 @@ TEST(EntryNodes, OfARingAreTheNearestRuns) {
 
 TEST(AlongRowFirst, LeavesEachEdgeAtARightAngle) {
   const Chip chip = edged(4, 5, 1, HbmPosition::EdgesAll);
-  EXPECT_EQ(turn_at(chip, CoreId{2}), Turn::ColumnFirst);   // top
-  EXPECT_EQ(turn_at(chip, CoreId{0}), Turn::ColumnFirst);   // a corner goes with its row
-  EXPECT_EQ(turn_at(chip, CoreId{17}), Turn::ColumnFirst);  // bottom
-  EXPECT_EQ(turn_at(chip, CoreId{5}), Turn::RowFirst);      // left
-  EXPECT_EQ(turn_at(chip, CoreId{14}), Turn::RowFirst);     // right
-  EXPECT_EQ(turn_at(edged(4, 5, 2, HbmPosition::EdgesLeftRight), CoreId{0}), Turn::RowFirst);
+  EXPECT_EQ(turn_at(chip, CoreId{2}), DimOrder::ColumnFirst);   // top
+  EXPECT_EQ(turn_at(chip, CoreId{0}), DimOrder::ColumnFirst);   // a corner goes with its row
+  EXPECT_EQ(turn_at(chip, CoreId{17}), DimOrder::ColumnFirst);  // bottom
+  EXPECT_EQ(turn_at(chip, CoreId{5}), DimOrder::RowFirst);      // left
+  EXPECT_EQ(turn_at(chip, CoreId{14}), DimOrder::RowFirst);     // right
+  EXPECT_EQ(turn_at(edged(4, 5, 2, HbmPosition::EdgesLeftRight), CoreId{0}), DimOrder::RowFirst);
 }
 
 // Of 28 nodes around 8 x 8, corners with the rows: 8 at the top, 8 at the bottom, and 3 at either

@@ -85,7 +85,7 @@ partition::Layout resting(Numbers factors, Axes mesh_dims, const chip::Chip& chi
 void expect_gather(const partition::Layout& rests, double nanoseconds) {
   const Product product(cut_plan({4, 4, 1}, {0, 1, -1}, 3));
   const std::vector<const partition::Layout*> have = {&rests, nullptr, nullptr};
-  const cost::Exchange planned =
+  const cost::ExchangeCost planned =
       schedule::exchange_of(schedule::count_gather(product.one.graph, product.one.op(),
                                                    product.option.plan, have, product.chip),
                             product.chip, false);
@@ -123,23 +123,23 @@ TEST(GridForecast, OfShiftsDownAColumn) {
   cut.pace[2] = 16;
   cut.loops = {2};
   const Product product(cut);
-  const std::vector<program::Rotation> rotations = program::rotations(product.op());
+  const std::vector<program::RotationExchange> rotations = program::rotations(product.op());
   ASSERT_EQ(rotations.size(), 1U);
   EXPECT_NEAR(product.option.shift.time.value, 3 * (90 + 102.4 + 4) * kNano, 1e-14);
   EXPECT_NEAR(3 * product.simulated(rotations[0].exchange).value, 3 * (90 + 102.4 + 4) * kNano,
               1e-11);
 }
 
-// The same w in 2 x 2 parts of 512 bytes. Along n, whose loop is the inner one, neighbours exchange
-// theirs three times: 102.4 ns, one hop. Along k those two rows apart, once: two parts pass the
-// link in the middle of the column each way, 204.8 ns, two hops.
+// The operand w in 2 x 2 parts of 512 bytes. Along n, whose loop is the inner one, neighbours
+// exchange theirs three times: 102.4 ns, one hop. Along k those two rows apart, once: two parts
+// pass the link in the middle of the column each way, 204.8 ns, two hops.
 TEST(GridForecast, OfShiftsAlongTwoDimensionsDownAColumn) {
   partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
   cut.temporal[1] = {2, 2};
   cut.pace = {0, 8, 32};
   cut.loops = {2, 1};
   const Product product(cut);
-  const std::vector<program::Rotation> rotations = program::rotations(product.op());
+  const std::vector<program::RotationExchange> rotations = program::rotations(product.op());
   ASSERT_EQ(rotations.size(), 2U);
   const double along_k = 90 + 204.8 + 4;
   const double along_n = 90 + 102.4 + 2;
@@ -152,7 +152,7 @@ TEST(GridForecast, OfShiftsAlongTwoDimensionsDownAColumn) {
 // middle of the row go the quarters of two cores for two others, 512 bytes; 3 fragments; 3 hops.
 TEST(GridForecast, OfAReductionAlongARow) {
   const Product product(cut_plan({1, 1, 4}, {-1, -1, 1}, 3));
-  const std::vector<program::Round> rounds = program::reductions(product.op());
+  const std::vector<program::ReductionRound> rounds = program::reductions(product.op());
   ASSERT_EQ(rounds.size(), 1U);
   tile::TileTimes times(product.one.graph, product.one.op(), product.chip, product.tiles);
   const double adds = times.add(rounds[0].parts, rounds[0].elements);

@@ -13,8 +13,8 @@
 #include "elk/base/units.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/price.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/partition/needs.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/schedule/problem/grid_exchanges.hpp"
 #include "elk/sim/play/demand.hpp"
@@ -100,7 +100,8 @@ struct Held {
   [[nodiscard]] double shifts(std::int64_t steps) const {
     tile::TileTimes times(one.graph, one.op(), chip, tiles);
     double sum = 0.0;
-    for (const program::Rotation& turn : program::rotations({one.graph, one.op(), plan, chip})) {
+    for (const program::RotationExchange& turn :
+         program::rotations({one.graph, one.op(), plan, chip})) {
       const auto chunks = static_cast<double>(turn.chunks);
       const double syncs = chunks * sync();
       const double copy = chip.interconnect.native_shift
@@ -115,7 +116,8 @@ struct Held {
   [[nodiscard]] double reductions() const {
     tile::TileTimes times(one.graph, one.op(), chip, tiles);
     double sum = 0.0;
-    for (const program::Round& round : program::reductions({one.graph, one.op(), plan, chip})) {
+    for (const program::ReductionRound& round :
+         program::reductions({one.graph, one.op(), plan, chip})) {
       sum += sync() + simulated(round.exchange) + times.add(round.parts, round.elements);
     }
     return sum;

@@ -65,9 +65,9 @@ void expect_same(const cost::Front& a, const cost::Front& b) {
   EXPECT_EQ(a.floor.link, b.floor.link);
   EXPECT_EQ(a.floor.corners, b.floor.corners);
   EXPECT_EQ(a.floor.port_uses, b.floor.port_uses);
-  ASSERT_NE(a.floor.standing, nullptr);
-  ASSERT_NE(b.floor.standing, nullptr);
-  EXPECT_EQ(*a.floor.standing, *b.floor.standing);
+  ASSERT_NE(a.floor.layout_floor, nullptr);
+  ASSERT_NE(b.floor.layout_floor, nullptr);
+  EXPECT_EQ(*a.floor.layout_floor, *b.floor.layout_floor);
   ASSERT_EQ(a.options.size(), b.options.size());
   for (std::size_t i = 0; i < a.options.size(); ++i) {
     EXPECT_EQ(a.options[i].plan, b.options[i].plan);

@@ -43,7 +43,7 @@ std::vector<Numbers> temporals(const ir::Op& op, std::size_t operand, std::int64
 
 struct Moved {
   std::int64_t plans = 0;
-  std::int64_t several = 0;  // of them with an operand that rotates along two dimensions
+  std::int64_t several = 0;  // plans with an operand that rotates along two dimensions
 };
 
 /// Compares one plan, whatever its loops, at full and at half pace.
@@ -55,7 +55,7 @@ void expect_same_bytes(const test::OneOp& one, const partition::ExecutePlan& pla
   sim::Demands each(chip, sim::Fidelity::Core);
   sim::Demands once(chip, sim::Fidelity::Symmetric);
   Bytes shifted{0};
-  for (const program::Rotation& rotation :
+  for (const program::RotationExchange& rotation :
        program::rotations({one.graph, one.op(), placed, chip})) {
     const sim::Demand demand = each.of(rotation.exchange);
     shifted += demand.busiest * ((option.steps - 1) / rotation.every);

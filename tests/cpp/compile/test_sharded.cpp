@@ -107,7 +107,7 @@ struct Offer {
 constexpr Seconds kNothing{std::numeric_limits<double>::infinity()};
 constexpr Seconds kPicosecond{1e-12};
 
-/// The same under every policy.
+/// An offer of the same time under every policy.
 Offer always(double picoseconds) {
   Offer result;
   result.least.fill(kPicosecond * picoseconds);
@@ -144,8 +144,8 @@ struct Fair {
   }
 
   Plan best(Policy policy, const Plan& like) {
-    const Pooled one{.about = about,
-                     .plan = [&](Policy under) { return planned(pooled, under, like); }};
+    const PooledPlan one{.about = about,
+                         .plan = [&](Policy under) { return planned(pooled, under, like); }};
     std::vector<Policy> policies = schedule::policies_to(policy);
     std::reverse(policies.begin(), policies.end());
     const shard::Sharding* const first = shardings.data();

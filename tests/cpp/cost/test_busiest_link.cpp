@@ -18,7 +18,7 @@ namespace {
 
 using Receivers = std::vector<std::int32_t>;
 
-chip::Chip grid_with(chip::Topology topology, const chip::Places& sides) {
+chip::Chip grid_with(chip::Topology topology, const chip::PerDim& sides) {
   chip::Chip chip{};
   chip.chips = 1;
   chip.core.count = sides[0] * sides[1] * sides[2];
@@ -32,11 +32,11 @@ chip::Chip grid_with(chip::Topology topology, const chip::Places& sides) {
 /// Some cores of a grid, as `BusiestLink` numbers them.
 struct GridCase {
   chip::Chip chip;
-  chip::Places cores;
+  chip::PerDim cores;
 
   [[nodiscard]] std::int64_t count() const { return cores[0] * cores[1] * cores[2]; }
   [[nodiscard]] std::int32_t core(std::int64_t number) const {
-    const chip::Places place{number / cores[2] / cores[1], number / cores[2] % cores[1],
+    const chip::PerDim place{number / cores[2] / cores[1], number / cores[2] % cores[1],
                              number % cores[2]};
     return static_cast<std::int32_t>(chip::network_of(chip).node(place));
   }
@@ -51,7 +51,7 @@ GridCase random_grid_case(Random& random) {
                               chip::Topology::Mesh3d, chip::Topology::Groups};
   const chip::Topology topology = kKinds[subscript(random.below(5))];
   const bool deep = topology == chip::Topology::Mesh3d || topology == chip::Topology::Groups;
-  const chip::Places sides{topology == chip::Topology::Ring ? 1 : 1 + random.below(deep ? 4 : 7),
+  const chip::PerDim sides{topology == chip::Topology::Ring ? 1 : 1 + random.below(deep ? 4 : 7),
                            deep ? 2 + random.below(4) : 1 + random.below(9),
                            deep ? 1 + random.below(4) : 1};
   return {.chip = grid_with(topology, sides),
@@ -77,10 +77,10 @@ LinkCount counted_on_links(const GridCase& one,
       }
     }
     if (tree) {
-      links.add(one.core(from), to, chip::Turn::RowFirst, 1);
+      links.add(one.core(from), to, chip::DimOrder::RowFirst, 1);
     } else {
       for (const std::int32_t core : to) {
-        links.add(one.core(from), {&core, 1}, chip::Turn::RowFirst, 1);
+        links.add(one.core(from), {&core, 1}, chip::DimOrder::RowFirst, 1);
       }
     }
   }

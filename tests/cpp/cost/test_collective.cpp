@@ -15,7 +15,7 @@
 namespace elk::cost {
 namespace {
 
-using partition::Way;
+using partition::CollectiveAlgorithm;
 
 /// One of four chips with 1 GB/s between them and 1 us a message.
 chip::Chip one_of_four(chip::Topology topology = chip::Topology::AllToAll) {
@@ -36,28 +36,28 @@ PlanOption priced(const test::OneOp& one, std::vector<std::int64_t> factors,
 }
 
 TEST(LinkPhase, IsDirectWhereMessagesCostMore) {
-  const partition::Held held{.before = 1000, .after = 4000};
+  const partition::CollectiveBytes held{.before = 1000, .after = 4000};
   const LinkPhase direct = link_phase(ir::OpKind::AllGather, held, {0, 0}, 4, one_of_four());
-  EXPECT_EQ(direct.way, Way::Direct);
+  EXPECT_EQ(direct.way, CollectiveAlgorithm::Direct);
   EXPECT_NEAR(direct.time.value, 1e-6 + 3e-6, 1e-12);
   EXPECT_EQ(direct.sent, Bytes{3000});
 }
 
 TEST(LinkPhase, IsARingWhereDirectMessagesPassOtherChips) {
   const chip::Chip ring = one_of_four(chip::Topology::Ring);
-  const partition::Held held{.before = 1'000'000, .after = 4'000'000};
+  const partition::CollectiveBytes held{.before = 1'000'000, .after = 4'000'000};
   const LinkPhase found = link_phase(ir::OpKind::AllGather, held, {0, 0}, 4, ring);
-  EXPECT_EQ(found.way, Way::Ring);
+  EXPECT_EQ(found.way, CollectiveAlgorithm::Ring);
   EXPECT_NEAR(found.time.value, 3e-6 + 3e-3, 1e-12);
   // Of 16 chips in a row and column each, a message passes 2.5 links of a chip on average.
   const LinkPhase grid =
       link_phase(ir::OpKind::AllGather, held, {0, 0}, 16, one_of_four(chip::Topology::Mesh2d));
-  EXPECT_EQ(grid.way, Way::Ring);
+  EXPECT_EQ(grid.way, CollectiveAlgorithm::Ring);
 }
 
 TEST(LinkPhase, IsNoFasterThanThePortsLinks) {
   const chip::Chip chip = one_of_four();
-  const partition::Held held{.before = 1000, .after = 4000};
+  const partition::CollectiveBytes held{.before = 1000, .after = 4000};
   const std::int64_t piece = 100'000'000;
   const LinkPhase found =
       link_phase(ir::OpKind::AllGather, held, {.before = piece, .after = 4 * piece}, 4, chip);

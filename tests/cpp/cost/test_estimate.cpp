@@ -22,7 +22,7 @@ tile::TileModel plain_tiles() {
       {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }
 
-/// Its time over that of the fastest of all plans.
+/// The time of the estimate over that of the fastest of all plans.
 double over_fastest(const OneOp& one, const chip::Chip& chip) {
   const Front all = front(one.graph, one.op(), chip, plain_tiles(), {});
   const double fastest = all.options[static_cast<std::size_t>(all.fastest)].time.value;
@@ -75,14 +75,15 @@ TEST(Estimate, NeedsOfAPlanAllButItsStates) {
   EXPECT_EQ(execute.footprint.space, whole.footprint.space);
 }
 
-TEST(Rates, OfAWholeOpNeedNotKnowWhatStepsGain) {
+TEST(TileRates, OfAWholeOpNeedNotKnowWhatStepsGain) {
   const chip::Chip chip = small_chip(48);
   for (const OneOp& one : {test::matmul(32, 48, 64), test::softmax(3, 1024)}) {
     const tile::TileModel tiles = plain_tiles();
     tile::TileTimes times(one.graph, one.op(), chip, tiles);
-    const tile::Rates rates(one.op(), times);
+    const tile::TileRates rates(one.op(), times);
     EXPECT_GT(rates.least(partition::sizes(one.op())), 0.0);
-    EXPECT_EQ(tile::Rates::least_whole(one.op(), times), rates.least(partition::sizes(one.op())));
+    EXPECT_EQ(tile::TileRates::least_whole(one.op(), times),
+              rates.least(partition::sizes(one.op())));
   }
 }
 

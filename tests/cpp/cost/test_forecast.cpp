@@ -8,14 +8,14 @@
 namespace elk::cost {
 namespace {
 
-constexpr Sharing kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
+constexpr ContentionRules kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
 
-constexpr Moving kStill{.before = {0}, .wire = {0}, .after = {0}};
+constexpr ExchangeSeries kStill{.before = {0}, .wire = {0}, .after = {0}};
 
 /// What a timeline looks at.
 struct Program {
-  std::vector<Work> works;
-  std::vector<Load> loads;
+  std::vector<ExecuteCost> works;
+  std::vector<PreloadCost> loads;
   std::vector<std::int32_t> preload_order;
   std::vector<std::int32_t> issued_before;
   std::vector<WriteBack> write_backs;
@@ -29,13 +29,13 @@ struct Program {
   }
 };
 
-Work compute(double seconds) { return {.in = kStill, .compute = {seconds}, .out = kStill}; }
+ExecuteCost compute(double seconds) { return {.in = kStill, .compute = {seconds}, .out = kStill}; }
 
-Work exchange(double seconds) {
+ExecuteCost exchange(double seconds) {
   return {.in = {.before = {0}, .wire = {seconds}, .after = {0}}, .compute = {0}, .out = kStill};
 }
 
-Load load(double seconds, double share) {
+PreloadCost load(double seconds, double share) {
   return {.time = {seconds}, .share = share, .port = share};
 }
 
@@ -96,7 +96,7 @@ double beside_a_preload(std::uint8_t fifths, bool regions) {
   timeline.works[0].in.use.region[0] = static_cast<std::uint8_t>(fifths * kBusiest / 5);
   timeline.loads[1].use = {};
   timeline.loads[1].use.region[0] = kBusiest;
-  Sharing sharing = kFree;
+  ContentionRules sharing = kFree;
   sharing.regions = regions;
   return forecast(timeline, sharing).total.value;
 }
@@ -169,7 +169,7 @@ TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
                         .preload_order = {1},
                         .issued_before = {1, 1},
                         .write_backs = {}};
-  Sharing slow = kFree;
+  ContentionRules slow = kFree;
   slow.slowness = 1.5;
   EXPECT_EQ(forecast(program, kFree).total, Seconds{5.0});
   EXPECT_EQ(forecast(program, slow).total, Seconds{7.0});

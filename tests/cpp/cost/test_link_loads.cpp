@@ -92,7 +92,7 @@ TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
   for (std::int32_t core = 0; core < 16; ++core) {
     everyone.push_back(core);
   }
-  links.add(5, everyone, chip::Turn::RowFirst, 10);
+  links.add(5, everyone, chip::DimOrder::RowFirst, 10);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(15, 10));
   EXPECT_EQ(links.hops(), 4);
 }
@@ -103,7 +103,7 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
   LinkLoads links(chip::small_mesh(1, 4));
   const std::vector<std::int32_t> row = {0, 1, 2, 3};
   for (const std::int32_t core : row) {
-    links.add(core, row, chip::Turn::RowFirst, 10);
+    links.add(core, row, chip::DimOrder::RowFirst, 10);
   }
   EXPECT_EQ(links.busiest(), 30);
   EXPECT_EQ(links.hops(), 3);
@@ -113,7 +113,7 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
 TEST(LinkLoads, GoesTheShorterWayRound) {
   LinkLoads around(grid_of(chip::Topology::Ring, 1, 6));
   const std::vector<std::int32_t> others = {0, 1, 2, 3, 4, 5};
-  around.add(5, others, chip::Turn::RowFirst, 1);
+  around.add(5, others, chip::DimOrder::RowFirst, 1);
   EXPECT_EQ(sorted_loads(around), std::vector<std::int64_t>(5, 1));
   EXPECT_EQ(around.hops(), 3);
 }
@@ -138,7 +138,8 @@ TEST(LinkLoads, EqualsAWalkOfEveryWay) {
       const auto from = static_cast<std::int32_t>(random.below(rows * cols));
       const bool row_first = random.below(2) == 0;
       const std::int64_t bytes = 1 + random.below(100);
-      links.add(from, to, row_first ? chip::Turn::RowFirst : chip::Turn::ColumnFirst, bytes);
+      links.add(from, to, row_first ? chip::DimOrder::RowFirst : chip::DimOrder::ColumnFirst,
+                bytes);
       walker.add(from, to, row_first, bytes);
     }
     ASSERT_EQ(sorted_loads(links), walker.sorted()) << "round " << round;
@@ -166,7 +167,7 @@ TEST(LinkLoads, AreThoseOfTheLinksOfAllWays) {
       std::vector<std::int32_t> to;
       std::vector<chip::Hop> ways;
       const auto from = static_cast<std::int32_t>(random.below(network.nodes()));
-      const auto turn = static_cast<chip::Turn>(random.below(2));
+      const auto turn = static_cast<chip::DimOrder>(random.below(2));
       for (std::int64_t n = 1 + random.below(8); n > 0; --n) {
         to.push_back(static_cast<std::int32_t>(random.below(network.nodes())));
         network.way(from, to.back(), turn, ways);
@@ -197,11 +198,11 @@ TEST(LinkLoads, ChipsHaveGridsOfTheirOwn) {
   two.chips = 2;
   LinkLoads links(two);
   const std::vector<std::int32_t> near{1, 7, 11};
-  links.add(0, near, chip::Turn::RowFirst, 5);
+  links.add(0, near, chip::DimOrder::RowFirst, 5);
   const std::vector<std::int64_t> once = sorted_loads(links);
   EXPECT_EQ(once, std::vector<std::int64_t>(5, 5));  // three along row 0, two down column 3
-  const std::vector<std::int32_t> far{13, 19, 23};   // the same places of the second chip
-  links.add(12, far, chip::Turn::RowFirst, 5);
+  const std::vector<std::int32_t> far{13, 19, 23};   // as near, on the second chip
+  links.add(12, far, chip::DimOrder::RowFirst, 5);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(10, 5));
 }
 

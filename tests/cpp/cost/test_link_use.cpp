@@ -17,8 +17,8 @@ TEST(LinkUse, IsThatOfTheBusiestLinkOfEveryRegion) {
   LinkLoads links(mesh);
   const std::vector<std::int32_t> far{29};
   const std::vector<std::int32_t> near{8};
-  links.add(0, far, chip::Turn::RowFirst, 10);
-  links.add(16, near, chip::Turn::RowFirst, 5);
+  links.add(0, far, chip::DimOrder::RowFirst, 10);
+  links.add(16, near, chip::DimOrder::RowFirst, 5);
   const LinkUse use = link_use(links.loads(), mesh, 1);
   const std::array<std::uint8_t, kRegions> expected{255, 255, 255, 0, 0, 0, 0,   0,
                                                     255, 255, 255, 0, 0, 0, 128, 0};

@@ -184,10 +184,10 @@ TEST(States, OfPeersBetweenRotatingPartsShareTheLinksOfTheirLine) {
         return state.distribute;
       }
     }
-    return Exchange{};
+    return ExchangeCost{};
   };
-  const Exchange whole = half(priced(one, {12, 1, 1}, {}, mesh));
-  const Exchange parts = half(priced(one, {12, 1, 1}, {{}, {1, 2}}, mesh));
+  const ExchangeCost whole = half(priced(one, {12, 1, 1}, {}, mesh));
+  const ExchangeCost parts = half(priced(one, {12, 1, 1}, {{}, {1, 2}}, mesh));
   EXPECT_DOUBLE_EQ(whole.wire.value, 4096 / kLink);
   EXPECT_DOUBLE_EQ(parts.wire.value, 2 * 2048 / kLink);
   EXPECT_NEAR(parts.time.value - whole.time.value, mesh.interconnect.hop_latency.value, 1e-15);

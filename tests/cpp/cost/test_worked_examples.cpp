@@ -137,8 +137,8 @@ class Machine {
     const partition::Pieces pieces(layout);
     const auto at = static_cast<std::size_t>(pieces.place(id));
     Held held;
-    for (const partition::Run& rows : pieces.dims[0].sets[pieces.dims[0].at(at)]) {
-      for (const partition::Run& cols : pieces.dims[1].sets[pieces.dims[1].at(at)]) {
+    for (const partition::IndexRange& rows : pieces.dims[0].sets[pieces.dims[0].at(at)]) {
+      for (const partition::IndexRange& cols : pieces.dims[1].sets[pieces.dims[1].at(at)]) {
         for (std::int64_t i = rows.begin; i < rows.end; ++i) {
           for (std::int64_t j = cols.begin; j < cols.end; ++j) {
             held[{i, j}] = of({i, j});
@@ -365,7 +365,7 @@ TEST(Figure10, PlacesPartsWhereTheyMeet) {
   EXPECT_EQ(Bytes{machine.moved()}, option.shift.bytes);
 }
 
-// The same on grids, where rings are folded, or go around.
+// On grids rings are folded, or go around.
 TEST(Figure10, MultipliesOnGridsToo) {
   const OneOp one = product_of(6, 6, 12);
   for (const auto topology : {chip::Topology::Mesh2d, chip::Topology::Torus2d}) {

@@ -159,7 +159,7 @@ inline Images random_images(const ir::Graph& graph, Random& random) {
 
 /// The result of one op computed as one tile.
 inline std::vector<std::byte> wanted(const OneOp& one, Images images) {
-  std::vector<Piece> pieces;
+  std::vector<PieceBytes> pieces;
   for (const ir::Operand& operand : one.op().operands) {
     const ir::Tensor& tensor = one.graph.tensors[static_cast<std::size_t>(operand.tensor)];
     pieces.push_back({whole(tensor), images[operand.tensor].data(), tensor.dtype});

@@ -10,7 +10,7 @@
 namespace elk::emulate {
 namespace {
 
-bool operator==(const Touched& a, const Touched& b) {
+bool operator==(const ElementStride& a, const ElementStride& b) {
   return a.point == b.point && a.count == b.count && a.element == b.element &&
          (a.count == 1 || a.step == b.step);
 }
@@ -24,47 +24,49 @@ ir::Operand read(std::vector<ir::Dim> dims) {
           .input = 0};
 }
 
-Points points(std::vector<partition::Run> ranges) { return all_points(Ranges(std::move(ranges))); }
+AxisRanges points(std::vector<partition::IndexRange> ranges) {
+  return all_points(Ranges(std::move(ranges)));
+}
 
-TEST(Touched, IsOneRunWhereThePieceIsDense) {
+TEST(ElementStride, IsOneRunWhereThePieceIsDense) {
   const ir::Operand operand = read({{{0}, {1}, 0}, {{1}, {1}, 0}});
-  const Held held{.sets = {{{2, 4}}, {{0, 8}}}};
-  const std::vector<Touched> runs =
+  const DensePiece held{.sets = {{{2, 4}}, {{0, 8}}}};
+  const std::vector<ElementStride> runs =
       touched(operand, held, std::vector<std::int64_t>{4, 8}, points({{2, 4}, {0, 8}}));
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_TRUE((runs[0] == Touched{.point = 0, .count = 16, .element = 0, .step = 1}));
+  EXPECT_TRUE((runs[0] == ElementStride{.point = 0, .count = 16, .element = 0, .step = 1}));
 }
 
-TEST(Touched, LeavesOutWhatLiesOutsideTheTensor) {
+TEST(ElementStride, LeavesOutWhatLiesOutsideTheTensor) {
   // A window of three around four elements: index o + k - 1.
   const ir::Operand operand = read({{{0, 1}, {1, 1}, -1}});
-  const Held held{.sets = {{{0, 4}}}};
-  const std::vector<Touched> runs =
+  const DensePiece held{.sets = {{{0, 4}}}};
+  const std::vector<ElementStride> runs =
       touched(operand, held, std::vector<std::int64_t>{4}, points({{0, 1}, {0, 3}}));
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_TRUE((runs[0] == Touched{.point = 1, .count = 2, .element = 0, .step = 1}));
+  EXPECT_TRUE((runs[0] == ElementStride{.point = 1, .count = 2, .element = 0, .step = 1}));
 }
 
-TEST(Touched, CountsElementsOfSetsWithGaps) {
+TEST(ElementStride, CountsElementsOfSetsWithGaps) {
   const ir::Operand operand = read({{{0}, {3}, 0}});
-  const Held held{.sets = {{{0, 1}, {3, 4}, {6, 7}}}};
-  const std::vector<Touched> runs =
+  const DensePiece held{.sets = {{{0, 1}, {3, 4}, {6, 7}}}};
+  const std::vector<ElementStride> runs =
       touched(operand, held, std::vector<std::int64_t>{9}, points({{0, 3}}));
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_TRUE((runs[0] == Touched{.point = 0, .count = 3, .element = 0, .step = 1}));
+  EXPECT_TRUE((runs[0] == ElementStride{.point = 0, .count = 3, .element = 0, .step = 1}));
 }
 
-TEST(Touched, RefusesWhatTheCoreDoesNotHold) {
+TEST(ElementStride, RefusesWhatTheCoreDoesNotHold) {
   const ir::Operand operand = read({{{0}, {1}, 0}});
-  const Held held{.sets = {{{0, 2}}}};
+  const DensePiece held{.sets = {{{0, 2}}}};
   EXPECT_THROW((void)touched(operand, held, std::vector<std::int64_t>{4}, points({{0, 3}})),
                InternalError);
 }
 
 /// The element that each point touches, -1 where it is outside the tensor.
-std::vector<std::int64_t> elements_of(const std::vector<Touched>& runs, std::int64_t count) {
+std::vector<std::int64_t> elements_of(const std::vector<ElementStride>& runs, std::int64_t count) {
   std::vector<std::int64_t> elements(static_cast<std::size_t>(count), -1);
-  for (const Touched& run : runs) {
+  for (const ElementStride& run : runs) {
     for (std::int64_t i = 0; i < run.count; ++i) {
       elements[static_cast<std::size_t>(run.point + i)] = run.element + (i * run.step);
     }
@@ -72,13 +74,13 @@ std::vector<std::int64_t> elements_of(const std::vector<Touched>& runs, std::int
   return elements;
 }
 
-/// The same, worked out from the index of every dimension.
+/// The elements, worked out from the index of every dimension.
 std::vector<std::int64_t> elements_by_index(const ir::Operand& operand,
                                             const std::vector<std::int64_t>& shape,
                                             const Ranges& ranges) {
   std::vector<std::int64_t> elements;
   std::vector<std::int64_t> point;
-  for (const partition::Run& range : ranges) {
+  for (const partition::IndexRange& range : ranges) {
     point.push_back(range.begin);
   }
   for (std::int64_t left = all_points(ranges).count(); left > 0; --left) {
@@ -104,7 +106,7 @@ std::vector<std::int64_t> elements_by_index(const ir::Operand& operand,
   return elements;
 }
 
-TEST(Touched, NamesTheElementOfEveryPoint) {
+TEST(ElementStride, NamesTheElementOfEveryPoint) {
   Random random{14};
   for (int i = 0; i < 500; ++i) {
     Ranges ranges;
@@ -121,23 +123,23 @@ TEST(Touched, NamesTheElementOfEveryPoint) {
       }
     }
     const std::vector<std::int64_t> shape{5 + random.below(9), 5 + random.below(9)};
-    const Held held{.sets = {{{0, shape[0]}}, {{0, shape[1]}}}};
-    const Points at = all_points(ranges);
+    const DensePiece held{.sets = {{{0, shape[0]}}, {{0, shape[1]}}}};
+    const AxisRanges at = all_points(ranges);
     EXPECT_EQ(elements_of(touched(read(dims), held, shape, at), at.count()),
               elements_by_index(read(dims), shape, ranges))
         << i;
   }
 }
 
-TEST(Touched, FollowsPicksFromBehind) {
+TEST(ElementStride, FollowsPicksFromBehind) {
   ir::Operand operand = read({{{}, {}, 0}, {{1}, {1}, 0}});
   operand.indirect = ir::Indirect{.index = 1, .dim = 0, .axes = {0}, .expected_picks = 2};
-  const Held held{.sets = {{{0, 5}}, {{0, 2}}}};
+  const DensePiece held{.sets = {{{0, 5}}, {{0, 2}}}};
   const std::vector<std::int64_t> picks{3, 3, -1, -1};
-  const std::vector<Touched> runs =
+  const std::vector<ElementStride> runs =
       touched(operand, held, std::vector<std::int64_t>{5, 2}, points({{0, 2}, {0, 2}}), picks);
   ASSERT_EQ(runs.size(), 1U);
-  EXPECT_TRUE((runs[0] == Touched{.point = 0, .count = 4, .element = 6, .step = 1}));
+  EXPECT_TRUE((runs[0] == ElementStride{.point = 0, .count = 4, .element = 6, .step = 1}));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace {
 /// `values` stored as `dtype` and read again.
 std::vector<double> stored(const std::vector<double>& values, ir::DType dtype) {
   std::vector<std::byte> bytes((values.size() * 8) + 8);
-  const ElementRun run{.first = 0, .step = 1, .count = static_cast<std::int64_t>(values.size())};
+  const ElementSequence run{
+      .first = 0, .step = 1, .count = static_cast<std::int64_t>(values.size())};
   save(values.data(), run, {.data = bytes.data(), .dtype = dtype});
   std::vector<double> result(values.size());
   load(Elements{.data = bytes.data(), .dtype = dtype}, run, result.data());

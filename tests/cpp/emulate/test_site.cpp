@@ -44,7 +44,7 @@ TEST_F(TwoCircles, BringEveryPartitionToEveryCore) {
   for (std::size_t worker = 0; worker < 4; ++worker) {
     Begins found;
     for (std::int64_t step = 0; step < 4; ++step) {
-      const Held held = site.held(1, worker, site.shifts(1, step));
+      const DensePiece held = site.held(1, worker, site.shifts(1, step));
       const std::int64_t k = held.sets[0].front().begin;
       const std::int64_t n = held.sets[1].front().begin;
       EXPECT_EQ(held.sets[0], (partition::Indices{{.begin = k, .end = k + 8}}));

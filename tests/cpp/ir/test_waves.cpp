@@ -60,7 +60,7 @@ struct Caches : Sheet {
 
 std::vector<std::int32_t> ops(const Chain& chain) {
   std::vector<std::int32_t> result;
-  for (const Chain::Link& link : chain.links) {
+  for (const Chain::ChainOp& link : chain.links) {
     result.push_back(link.op);
   }
   return result;
@@ -131,11 +131,11 @@ TEST(Chains, LeaveTheAxisThatIsCutOverChips) {
   EXPECT_EQ(found[0].links[0].axis, 1);
 }
 
-TEST(InWaves, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
+TEST(WaveGraph, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   const Caches caches;
   std::vector<Chain> found = chains(caches.graph, caches.heavy);
   found[0].waves = 2;
-  const InWaves cut = in_waves(caches.graph, found);
+  const WaveGraph cut = in_waves(caches.graph, found);
   EXPECT_EQ(names(cut.graph), (std::vector<std::string>{"op0#0", "op1#0", "op2#0", "op0#1", "op1#1",
                                                         "op2#1", "op3"}));
   EXPECT_EQ(cut.op_of, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 3}));
@@ -152,11 +152,11 @@ TEST(InWaves, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   EXPECT_EQ(cut.graph.ops[4].operands[0].dims[0].offset, 0);  // A part is read from its beginning.
 }
 
-TEST(InWaves, OthersReadThePartsOfOneValue) {
+TEST(WaveGraph, OthersReadThePartsOfOneValue) {
   const Caches caches;
   std::vector<Chain> found = chains(caches.graph, caches.heavy);
   found[0].waves = 4;  // Of two rows each: three waves cover all six.
-  const InWaves cut = in_waves(caches.graph, found);
+  const WaveGraph cut = in_waves(caches.graph, found);
   const Op& reader = cut.graph.ops.back();
   ASSERT_EQ(reader.operands.size(), 5U);
   for (std::size_t part = 0; part < 3; ++part) {
@@ -166,7 +166,7 @@ TEST(InWaves, OthersReadThePartsOfOneValue) {
   EXPECT_EQ(reader.operands[3].input, 1);
 }
 
-TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
+TEST(WaveGraph, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
   Sheet sheet;
   const std::int32_t key = sheet.tensor(Home::State);
   const std::int32_t value = sheet.tensor(Home::State);
@@ -208,10 +208,10 @@ struct Sums : Sheet {
   }
 };
 
-TEST(InWaves, AWaveReadsAllPartsThatGoAlongAnotherAxis) {
+TEST(WaveGraph, AWaveReadsAllPartsThatGoAlongAnotherAxis) {
   const Sums sums;
   ASSERT_EQ(sums.found.size(), 2U);
-  const InWaves cut = in_waves(sums.graph, sums.found);
+  const WaveGraph cut = in_waves(sums.graph, sums.found);
   ASSERT_EQ(cut.graph.ops.size(), 4U);
   const Op& second = cut.graph.ops[3];
   EXPECT_EQ(second.axes[1].size, 2);
@@ -222,20 +222,20 @@ TEST(InWaves, AWaveReadsAllPartsThatGoAlongAnotherAxis) {
   }
 }
 
-TEST(InWaves, PartsOfWhichNothingIsReadAreNoOperands) {
+TEST(WaveGraph, PartsOfWhichNothingIsReadAreNoOperands) {
   Caches caches;
   caches.graph.ops[3].operands[0].dims[0].offset = 3;  // Rows from the fourth on.
   std::vector<Chain> found = chains(caches.graph, caches.heavy);
   found[0].waves = 2;
-  const InWaves cut = in_waves(caches.graph, found);
+  const WaveGraph cut = in_waves(caches.graph, found);
   const Op& reader = cut.graph.ops.back();
   ASSERT_EQ(reader.operands.size(), 3U);
   EXPECT_EQ(reader.operands[0].dims[0].offset, 0);
 }
 
-TEST(InWaves, AGraphWithoutChainsStaysAsItIs) {
+TEST(WaveGraph, AGraphWithoutChainsStaysAsItIs) {
   const Caches caches;
-  const InWaves same = in_waves(caches.graph, {});
+  const WaveGraph same = in_waves(caches.graph, {});
   EXPECT_EQ(same.graph.ops, caches.graph.ops);
   EXPECT_EQ(same.graph.tensors, caches.graph.tensors);
 }

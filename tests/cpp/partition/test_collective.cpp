@@ -21,34 +21,41 @@ ExecutePlan cut_by(const test::OneOp& one, std::vector<std::int64_t> factors) {
 }
 
 TEST(Rounds, OfAnAllGatherPassEveryPartToEveryChip) {
-  const Held held{.before = 100, .after = 400};
-  const std::vector<Round> ring = rounds(ir::OpKind::AllGather, held, 4, Way::Ring);
-  EXPECT_EQ(ring, (std::vector<Round>{{.steps = 3, .sent = 100}}));
-  const std::vector<Round> direct = rounds(ir::OpKind::AllGather, held, 4, Way::Direct);
-  EXPECT_EQ(direct, (std::vector<Round>{{.steps = 1, .sent = 300}}));
+  const CollectiveBytes held{.before = 100, .after = 400};
+  const std::vector<CollectiveRound> ring =
+      rounds(ir::OpKind::AllGather, held, 4, CollectiveAlgorithm::Ring);
+  EXPECT_EQ(ring, (std::vector<CollectiveRound>{{.steps = 3, .sent = 100}}));
+  const std::vector<CollectiveRound> direct =
+      rounds(ir::OpKind::AllGather, held, 4, CollectiveAlgorithm::Direct);
+  EXPECT_EQ(direct, (std::vector<CollectiveRound>{{.steps = 1, .sent = 300}}));
 }
 
 TEST(Rounds, OfAnAllReduceAreThoseOfAScatterAndOfAGather) {
   // Addends of four bytes, results of two.
-  const Held held{.before = 800, .after = 400};
-  const std::vector<Round> ring = rounds(ir::OpKind::AllReduce, held, 4, Way::Ring);
-  EXPECT_EQ(ring, (std::vector<Round>{{.steps = 3, .sent = 200}, {.steps = 3, .sent = 100}}));
+  const CollectiveBytes held{.before = 800, .after = 400};
+  const std::vector<CollectiveRound> ring =
+      rounds(ir::OpKind::AllReduce, held, 4, CollectiveAlgorithm::Ring);
+  EXPECT_EQ(ring,
+            (std::vector<CollectiveRound>{{.steps = 3, .sent = 200}, {.steps = 3, .sent = 100}}));
   EXPECT_EQ(sent_bytes(ring), 900);
-  EXPECT_EQ(sent_bytes(rounds(ir::OpKind::ReduceScatter, held, 4, Way::Direct)), 600);
+  EXPECT_EQ(sent_bytes(rounds(ir::OpKind::ReduceScatter, held, 4, CollectiveAlgorithm::Direct)),
+            600);
 }
 
 TEST(Rounds, OfAnAllToAllInARingCarryWhatPassesBy) {
-  const Held held{.before = 400, .after = 400};
-  const std::vector<Round> ring = rounds(ir::OpKind::AllToAll, held, 4, Way::Ring);
+  const CollectiveBytes held{.before = 400, .after = 400};
+  const std::vector<CollectiveRound> ring =
+      rounds(ir::OpKind::AllToAll, held, 4, CollectiveAlgorithm::Ring);
   EXPECT_EQ(ring,
-            (std::vector<Round>{
+            (std::vector<CollectiveRound>{
                 {.steps = 1, .sent = 300}, {.steps = 1, .sent = 200}, {.steps = 1, .sent = 100}}));
-  EXPECT_EQ(sent_bytes(rounds(ir::OpKind::AllToAll, held, 4, Way::Direct)), 300);
+  EXPECT_EQ(sent_bytes(rounds(ir::OpKind::AllToAll, held, 4, CollectiveAlgorithm::Direct)), 300);
 }
 
 TEST(Rounds, RoundPartsUp) {
-  const Held held{.before = 401, .after = 101};
-  EXPECT_EQ(sent_bytes(rounds(ir::OpKind::ReduceScatter, held, 4, Way::Ring)), 3 * 101);
+  const CollectiveBytes held{.before = 401, .after = 101};
+  EXPECT_EQ(sent_bytes(rounds(ir::OpKind::ReduceScatter, held, 4, CollectiveAlgorithm::Ring)),
+            3 * 101);
 }
 
 TEST(Collective, IsCutAlongAllAxesButThatOfTheChips) {
@@ -66,7 +73,7 @@ TEST(Collective, HoldsOfAGatheredTensorTheSamePartOfEveryChips) {
   const test::OneOp one = collective(ir::OpKind::AllGather, 8, 32, 4);
   EXPECT_EQ(held_by_chip(one.graph, one.op()).before, 8 * 8 * 2);
   EXPECT_EQ(held_by_chip(one.graph, one.op()).after, 8 * 32 * 2);
-  const Held core = held_by_core(one.graph, one.op(), cut_by(one, {2, 4, 1}));
+  const CollectiveBytes core = held_by_core(one.graph, one.op(), cut_by(one, {2, 4, 1}));
   EXPECT_EQ(core.before, 4 * 2 * 2);
   EXPECT_EQ(core.after, 4 * 8 * 2);
 }
@@ -74,7 +81,7 @@ TEST(Collective, HoldsOfAGatheredTensorTheSamePartOfEveryChips) {
 TEST(Collective, HasRoomForTheAddendsOfAllOtherChips) {
   const test::OneOp sum = collective(ir::OpKind::AllReduce, 8, 32, 4);
   const ExecutePlan plan = cut_by(sum, {2, 4});
-  const Sum added = sum_of_core(sum.graph, sum.op(), plan);
+  const Addition added = sum_of_core(sum.graph, sum.op(), plan);
   EXPECT_EQ(added.addends, 3);
   EXPECT_EQ(added.elements, 4 * 8 / 4);
   const Footprint held = footprint(sum.graph, sum.op(), plan, test::small_chip(8));

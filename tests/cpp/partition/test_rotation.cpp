@@ -201,7 +201,7 @@ TEST(Rings, ThroughABoxTakeTwoHopsAndOnePieceALink) {
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const std::int64_t from = ring[(i + 1) % ring.size()];
       EXPECT_LE(network.hops(from, ring[i]), ring_hops(cores, true));
-      network.way(from, ring[i], chip::Turn::RowFirst, all);
+      network.way(from, ring[i], chip::DimOrder::RowFirst, all);
     }
     for (const chip::Hop& hop : all) {
       EXPECT_EQ(std::count(all.begin(), all.end(), hop), 1);
@@ -275,7 +275,7 @@ std::set<std::int64_t> held(const OneOp& one, std::size_t operand, std::size_t d
   const Pieces pieces(start);
   std::set<std::int64_t> result;
   const auto place = static_cast<std::size_t>(pieces.place(id));
-  for (const Run& run : pieces.dims[dim].sets[pieces.dims[dim].at(place)]) {
+  for (const IndexRange& run : pieces.dims[dim].sets[pieces.dims[dim].at(place)]) {
     for (std::int64_t i = run.begin; i < run.end; ++i) {
       result.insert(i);
     }

@@ -57,7 +57,7 @@ std::map<std::int64_t, std::int64_t> read_bytes(const test::OneOp& one, std::siz
   return bytes;
 }
 
-TEST(Sharing, CountsEveryPieceOnceAChip) {
+TEST(PieceSharing, CountsEveryPieceOnceAChip) {
   const test::OneOp one = test::matmul(4, 9, 6);
   const chip::Chip chip = two_chips(12);
   for (const std::int64_t m : distinct_factors(4, 24)) {
@@ -70,7 +70,7 @@ TEST(Sharing, CountsEveryPieceOnceAChip) {
           sum += bytes;
           most = std::max(most, bytes);
         }
-        const Sharing shared = sharing(one.graph, one.op(), 1, *plan, chip);
+        const PieceSharing shared = sharing(one.graph, one.op(), 1, *plan, chip);
         EXPECT_EQ(shared.hbm_bytes, sum) << m << " x " << n << " x " << k;
         EXPECT_EQ(shared.chip_hbm_bytes, most) << m << " x " << n << " x " << k;
         EXPECT_EQ(shared.copies, m);
@@ -79,7 +79,7 @@ TEST(Sharing, CountsEveryPieceOnceAChip) {
   }
 }
 
-TEST(Sharing, KeepsRingsOfPeersWithinOneChip) {
+TEST(PieceSharing, KeepsRingsOfPeersWithinOneChip) {
   const test::OneOp one = test::matmul(6, 4, 8);
   const auto plan = complete_plan(one.graph, one.op(), {6, 4, 1}, {{}, {}, {}}, two_chips(15));
   // The six sharers of piece n are cores 6 n to 6 n + 5; those of n = 2 lie on both sides of 15.
@@ -88,14 +88,14 @@ TEST(Sharing, KeepsRingsOfPeersWithinOneChip) {
   EXPECT_EQ(sharing(one.graph, one.op(), 1, *plan, small_chip(24)).divisors, (Numbers{1, 2, 3, 6}));
 }
 
-TEST(Sharing, ReadsOfAStateOnlyItsRows) {
+TEST(PieceSharing, ReadsOfAStateOnlyItsRows) {
   const test::OneOp one = test::attention_scores(2, 2, 9, 4);
   const auto plan =
       complete_plan(one.graph, one.op(), {2, 1, 1, 3, 1}, {{}, {}, {}, {}}, small_chip(12));
   EXPECT_EQ(sharing(one.graph, one.op(), 1, *plan, small_chip(12)).hbm_bytes, 2 * 2 * 8 * 4 * 2);
 }
 
-TEST(Sharing, ReadsOfATableOnlyTheExpectedRows) {
+TEST(PieceSharing, ReadsOfATableOnlyTheExpectedRows) {
   const test::OneOp one = test::embedding(8, 100, 16);
   const auto plan = complete_plan(one.graph, one.op(), {4, 2}, {{}, {}, {}}, small_chip(12));
   EXPECT_EQ(sharing(one.graph, one.op(), 0, *plan, small_chip(12)).hbm_bytes, 6 * 16 * 2);

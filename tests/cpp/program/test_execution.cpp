@@ -39,10 +39,10 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
 TEST(Execution, ScattersPartialTilesAmongTheirCores) {
   const chip::Chip chip = chip::small_chip();
   const Product one = product({1, 1, 4});
-  const std::vector<Round> rounds = reductions(one.placed(chip));
+  const std::vector<ReductionRound> rounds = reductions(one.placed(chip));
   ASSERT_EQ(rounds.size(), 1U);
   EXPECT_EQ(rounds[0].parts, 4);
-  const Traffic moved = traffic(rounds[0].exchange, chip);
+  const PortTraffic moved = traffic(rounds[0].exchange, chip);
   for (std::size_t core = 0; core < 4; ++core) {
     EXPECT_EQ(moved.received[core], 3 * 256);
     EXPECT_EQ(moved.sent[core], 3 * 256);
@@ -58,7 +58,7 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   one.plan.divisor[1] = 4;
   Exchange exchange;
   add_distribution(one.placed(chip), 1, exchange);
-  const Traffic moved = traffic(exchange, chip);
+  const PortTraffic moved = traffic(exchange, chip);
   for (std::size_t core = 0; core < 16; ++core) {
     EXPECT_EQ(moved.received[core], 3 * 512);
     EXPECT_EQ(moved.sent[core], 512);
@@ -67,7 +67,7 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   const Loading loading = preload(one.placed(chip));
   EXPECT_EQ(loading.hbm_bytes, std::vector<std::int64_t>{64 * 64 * 2});
   std::vector<std::int64_t> received(64, 0);
-  for (const LoadPiece& piece : loading.pieces) {
+  for (const LoadingPiece& piece : loading.pieces) {
     for (const std::int32_t core : piece.cores) {
       received[static_cast<std::size_t>(core)] += piece.bytes;
     }
@@ -89,13 +89,13 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 1U);
   EXPECT_EQ(execution.rotations[0].every, 1);
-  const Traffic moved = traffic(execution.rotations[0].exchange, chip);
+  const PortTraffic moved = traffic(execution.rotations[0].exchange, chip);
   for (std::size_t core = 0; core < 16; ++core) {
     EXPECT_EQ(moved.received[core], 64 * 4 * 2);
     EXPECT_EQ(moved.sent[core], 64 * 4 * 2);
   }
   for_each_send(execution.rotations[0].exchange, chip, [&](const Send& send) {
-    EXPECT_EQ(send.core % 4, send.receivers.front() % 4);  // The same part of n.
+    EXPECT_EQ(send.core % 4, send.receivers.front() % 4);  // Both have one part of n.
   });
 }
 
@@ -111,17 +111,17 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 2U);
-  const Rotation& along_k = execution.rotations[0];
-  const Rotation& along_n = execution.rotations[1];
+  const RotationExchange& along_k = execution.rotations[0];
+  const RotationExchange& along_n = execution.rotations[1];
   EXPECT_EQ(along_k.dim, 0);
   EXPECT_EQ(along_k.every, 1);
   EXPECT_EQ(along_k.exchange.groups, (std::vector<Cores>{{0, 1}, {2, 3}}));
   EXPECT_EQ(along_n.dim, 1);
   EXPECT_EQ(along_n.every, 2);
   EXPECT_EQ(along_n.exchange.groups, (std::vector<Cores>{{0, 2}, {1, 3}}));
-  for (const Rotation& rotation : execution.rotations) {
+  for (const RotationExchange& rotation : execution.rotations) {
     EXPECT_EQ(rotation.bytes, 32 * 32 * 2);
-    const Traffic moved = traffic(rotation.exchange, chip);
+    const PortTraffic moved = traffic(rotation.exchange, chip);
     EXPECT_EQ(sum(moved.received), 4 * 32 * 32 * 2);
   }
 }
@@ -133,7 +133,7 @@ TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
   one.plan.execute.temporal[1] = {2, 2};
   one.plan.execute.pace = {0, 16, 32};
   one.plan.execute.loops = {1, 2};
-  const std::vector<Rotation> turns = rotations(one.placed(chip));
+  const std::vector<RotationExchange> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 2U);
   EXPECT_EQ(turns[1].bytes, 32 * 16 * 2);
   EXPECT_EQ(turns[1].slices, 32);
@@ -150,7 +150,7 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   one.plan.execute.loops = {1};
   one.plan.execute.order = {0, 1};
   one.plan.execute.mesh_dims = {0, 1, -1};
-  const std::vector<Rotation> turns = rotations(one.placed(chip));
+  const std::vector<RotationExchange> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 1U);
   ASSERT_EQ(turns[0].exchange.groups.size(), 4U);
   EXPECT_EQ(turns[0].exchange.groups[0], (Cores{0, 16, 24, 8}));
@@ -191,12 +191,12 @@ TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
 }
 
 /// Traffic as the sends that are listed one by one add up to it.
-Traffic listed(const Exchange& exchange, const chip::Chip& chip) {
-  Traffic out{.received = std::vector<std::int64_t>(64, 0),
-              .sent = std::vector<std::int64_t>(64, 0),
-              .fragments = std::vector<std::int64_t>(64, 0),
-              .chip_in = {},
-              .chip_out = {}};
+PortTraffic listed(const Exchange& exchange, const chip::Chip& chip) {
+  PortTraffic out{.received = std::vector<std::int64_t>(64, 0),
+                  .sent = std::vector<std::int64_t>(64, 0),
+                  .fragments = std::vector<std::int64_t>(64, 0),
+                  .chip_in = {},
+                  .chip_out = {}};
   for_each_send(exchange, chip, [&](const Send& send) {
     out.sent[static_cast<std::size_t>(send.core)] += send.bytes;
     for (const std::int32_t core : send.receivers) {
@@ -223,8 +223,8 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
                                              .runs = 2,
                                              .level = 0}},
                               .even_bytes = 0};
-      const Traffic counted = traffic(exchange, chip);
-      const Traffic sends = listed(exchange, chip);
+      const PortTraffic counted = traffic(exchange, chip);
+      const PortTraffic sends = listed(exchange, chip);
       EXPECT_EQ(counted.received, sends.received);
       EXPECT_EQ(counted.sent, sends.sent);
       EXPECT_EQ(counted.fragments, sends.fragments);

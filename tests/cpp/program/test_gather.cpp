@@ -40,8 +40,8 @@ std::set<std::int64_t> elements(const partition::Pieces& pieces, std::int64_t co
     return out;
   }
   const auto at = static_cast<std::size_t>(place);
-  for (const partition::Run& rows : pieces.dims[0].sets[pieces.dims[0].at(at)]) {
-    for (const partition::Run& cols : pieces.dims[1].sets[pieces.dims[1].at(at)]) {
+  for (const partition::IndexRange& rows : pieces.dims[0].sets[pieces.dims[0].at(at)]) {
+    for (const partition::IndexRange& cols : pieces.dims[1].sets[pieces.dims[1].at(at)]) {
       for (std::int64_t m = rows.begin; m < rows.end; ++m) {
         for (std::int64_t n = cols.begin; n < cols.end; ++n) {
           out.insert((m * 64) + n);
@@ -63,7 +63,7 @@ TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
       Exchange exchange;
       add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0,
                  &pair.rests, exchange);
-      const Traffic moved = traffic(exchange, chip);
+      const PortTraffic moved = traffic(exchange, chip);
       const partition::Pieces held(pair.rests);
       const partition::Pieces needed(pair.needed);
       for (std::int64_t core = 0; core < 64; ++core) {
@@ -86,7 +86,7 @@ TEST(Gather, ReceivesWhatTheTransitionSays) {
       Exchange exchange;
       add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0,
                  &pair.rests, exchange);
-      const Traffic moved = traffic(exchange, chip);
+      const PortTraffic moved = traffic(exchange, chip);
       const partition::Transition planned =
           partition::transition(&pair.rests, pair.needed, 16, chip);
       EXPECT_EQ(*std::max_element(moved.received.begin(), moved.received.end()),
@@ -119,7 +119,7 @@ TEST(Gather, SendsAsMuchAsArrivesWhereNothingIsMulticast) {
     Exchange exchange;
     add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0, &pair.rests,
                exchange);
-    const Traffic moved = traffic(exchange, chip);
+    const PortTraffic moved = traffic(exchange, chip);
     EXPECT_EQ(std::accumulate(moved.sent.begin(), moved.sent.end(), std::int64_t{0}),
               std::accumulate(moved.received.begin(), moved.received.end(), std::int64_t{0}));
   }

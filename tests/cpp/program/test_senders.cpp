@@ -101,7 +101,7 @@ std::int64_t most(const std::vector<std::int64_t>& of) {
 /// What the planner thinks that a gather moves, and what the program sends.
 struct Gathered {
   partition::Transition planned;
-  Traffic sent;
+  PortTraffic sent;
 };
 
 std::optional<Gathered> gathered(Drawn& drawn, const chip::Chip& chip) {

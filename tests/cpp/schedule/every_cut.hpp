@@ -74,7 +74,7 @@ inline void add_cuts(schedule::Problem& problem, std::int32_t op,
   }
 }
 
-/// The same of every op of a model.
+/// Adds the plans of all cuts of every op of a model.
 inline void add_cuts(schedule::Problem& problem, bool turns = false) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     std::vector<std::int64_t> factors;

@@ -26,7 +26,7 @@ class Exhaustive {
     return least_;
   }
   [[nodiscard]] std::int64_t tried() const { return tried_; }
-  /// The same from the begin of the first execute on.
+  /// The least time from the begin of the first execute on.
   [[nodiscard]] double least_stretch() const { return least_stretch_; }
 
  private:

@@ -74,7 +74,7 @@ inline double least_of(schedule::Problem& problem,
   return best;
 }
 
-/// The same over every cut.
+/// The least over every cut.
 inline double least_of_all(schedule::Problem& problem) {
   std::vector<std::vector<schedule::Choice>> all;
   for (const cost::Front& front : problem.fronts()) {

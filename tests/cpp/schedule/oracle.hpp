@@ -138,7 +138,7 @@ class Oracle {
     choices_[op] = {.option = 0, .state = 0};
   }
 
-  [[nodiscard]] schedule::Part part(std::size_t op) {
+  [[nodiscard]] schedule::OpSituation part(std::size_t op) {
     const auto id = static_cast<std::int32_t>(op);
     return schedule::part(problem_, id, choices_[op], problem_.in_place(id, choices_));
   }
@@ -176,7 +176,7 @@ class Oracle {
       return;
     }
     for_each_choice(op, [&] {
-      const schedule::Part now = part(op);
+      const schedule::OpSituation now = part(op);
       least_execute_[op] = std::min(least_execute_[op], now.work.alone().value);
       least_load_[op] = std::min(least_load_[op], now.load.time.value);
     });
@@ -200,7 +200,7 @@ class Oracle {
       return;
     }
     for_each_choice(op, [&] {
-      const schedule::Part here = part(op);
+      const schedule::OpSituation here = part(op);
       rests_[op] = problem_.option(static_cast<std::int32_t>(op), choices_[op]).footprint.rest;
       execute_[op] = here.work.alone().value;
       load_[op] = here.load.time.value;

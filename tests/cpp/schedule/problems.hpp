@@ -16,7 +16,7 @@ namespace elk::test {
 inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
                                  const tile::TileModel& tiles,
                                  const cost::Constraints& constraints = {},
-                                 const schedule::LinkCounting& counting = {}) {
+                                 const schedule::LinkCountOptions& counting = {}) {
   std::vector<cost::Front> fronts;
   std::vector<std::int32_t> front_of;
   std::map<std::int32_t, std::int32_t> known;

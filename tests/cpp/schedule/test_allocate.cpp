@@ -23,7 +23,7 @@ class Allocate : public ::testing::Test {
 
   static Bytes space(const Problem& problem, const Allocation& allocation) {
     Bytes sum = problem.option(0, allocation.choice).footprint.space;
-    for (const Resident& resident : allocation.residents) {
+    for (const WaitingOp& resident : allocation.residents) {
       sum += problem.state(resident.op, resident.choice).space;
     }
     return sum;
@@ -115,7 +115,7 @@ TEST_F(Allocate, NeverRaisesAStateAndNeverTakesAStepTooMany) {
   const Staircase stairs = staircase(problem.front(0), kAlone);
   int lowered = 0;
   for (int round = 0; round < 200; ++round) {
-    std::vector<Resident> residents;
+    std::vector<WaitingOp> residents;
     for (std::int32_t op = 1; op < 4; ++op) {
       residents.push_back({.op = op,
                            .choice = {.option = static_cast<std::int32_t>(random.below(6)),
@@ -161,9 +161,9 @@ TEST(Staircase, ChargesAPlanForReadingMoreFromHbmThanItMust) {
 }
 
 TEST(Staircase, ChargesContentionForWiresAndForThePort) {
-  const cost::Work work{.in = {.before = {1.0}, .wire = {2.0}, .after = {0.0}},
-                        .compute = {3.0},
-                        .out = {.before = {0.5}, .wire = {2.0}, .after = {0.5}}};
+  const cost::ExecuteCost work{.in = {.before = {1.0}, .wire = {2.0}, .after = {0.0}},
+                               .compute = {3.0},
+                               .out = {.before = {0.5}, .wire = {2.0}, .after = {0.5}}};
   EXPECT_DOUBLE_EQ(kAlone.seconds(work), 9.0);
   EXPECT_DOUBLE_EQ((Contention{.share = 0.5, .drag = 0.0}.seconds(work)), 2.0 + 8.0 + 3.0);
   EXPECT_DOUBLE_EQ((Contention{.share = 0.25, .drag = 1.0}.seconds(work)),

@@ -201,7 +201,7 @@ std::int64_t hbm_space(const Problem& problem, const cost::PlanOption& option) {
 /// busiest core receives.
 bool keeps_above_its_floor(Problem& problem, std::int32_t op, const std::vector<Choice>& choices) {
   const cost::PlanOption& option = problem.option(op, choices[static_cast<std::size_t>(op)]);
-  const cost::Exchange gather = problem.in_place(op, choices).gather;
+  const cost::ExchangeCost gather = problem.in_place(op, choices).gather;
   const double time =
       gather.time.value + option.compute.value + option.shift.time.value + option.reduce.time.value;
   const std::int64_t received = gather.bytes.value + option.shift.bytes.value +
@@ -219,7 +219,7 @@ bool uses_ports_above_its_floor(Problem& problem, std::int32_t op,
   const cost::PlanOption& option = problem.option(op, choices[static_cast<std::size_t>(op)]);
   double idle = option.compute.value;
   std::int64_t carried = 0;
-  for (const cost::Exchange& exchange :
+  for (const cost::ExchangeCost& exchange :
        {problem.in_place(op, choices).gather, option.shift, option.reduce}) {
     idle += exchange.time.value - exchange.wire.value;
     carried += exchange.bytes.value;
@@ -316,7 +316,7 @@ void use_ports(std::vector<cost::Front>& fronts, Seconds execute, Seconds idle) 
   for (cost::Front& front : fronts) {
     front.floor.corners = {{.execute = execute, .link = {200}, .hbm_bytes = 0}};
     front.floor.execute = execute;
-    front.floor.standing = nullptr;
+    front.floor.layout_floor = nullptr;
     front.floor.port_uses = {{.idle = idle, .carried = {200}, .loaded = {0}}};
   }
 }
@@ -342,7 +342,7 @@ TEST(Bounds, CountPreloadsThatMeetExchangesAtThePorts) {
   EXPECT_LT(bounds(hiding, {1.0}).lower_bound, found.lower_bound);
 }
 
-// As above, but 150 ns of each op are no exchange, so that the HBM's 768 ns fit in. Three of the
+// Each op has 150 ns that are no exchange, so that the HBM's 768 ns fit in. Three of the
 // weights are copied and fill the ports for 250 ns each. At 4/5 of a second for each second of a
 // preload, these cost 200 ns, the others 4/5 of 128 ns.
 TEST(Bounds, CountCopiesThatMeetExchangesAtThePorts) {

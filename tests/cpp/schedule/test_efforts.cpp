@@ -151,7 +151,7 @@ std::size_t options(const Problem& problem) {
 
 /// What each policy is told: by itself on a problem of its own; after those below it; and on a copy
 /// that is asked when those above it have proposed.
-void expect_same_in_any_order(const Searched& one, const LinkCounting& counting) {
+void expect_same_in_any_order(const Searched& one, const LinkCountOptions& counting) {
   const tile::TileModel tiles = test::analytic();
   const auto afresh = [&] { return test::problem(one.graph, one.chip, tiles, {}, counting); };
   Problem problem = afresh();

@@ -113,7 +113,7 @@ TEST(Sketch, ForecastsLongLayersByFewer) {
 
 /// Every place is in one group, and a group's ops have one front. Where two equal layers are called
 /// one, a place of the second is with its twin of the first.
-TEST(Alike, GroupsPlacesOfEqualSurroundings) {
+TEST(PlaceGroups, GroupsPlacesOfEqualSurroundings) {
   const tile::TileModel tiles = test::analytic();
   ir::Graph graph = test::transformer({.layers = 12});
   ASSERT_TRUE(graph.repeat);
@@ -122,8 +122,8 @@ TEST(Alike, GroupsPlacesOfEqualSurroundings) {
   graph.repeat->count /= 2;
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
   const Problem problem = test::problem(graph, chip, tiles);
-  const Places places(problem);
-  const Alike found = alike(problem, places);
+  const LayerPlaces places(problem);
+  const PlaceGroups found = alike(problem, places);
   std::size_t grouped = 0;
   for (std::size_t group = 0; group < found.groups.size(); ++group) {
     for (const std::int32_t place : found.groups[group]) {
@@ -174,8 +174,8 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
     Sketch sketch(problem, fastest_plans(problem));
     const Arrangement usual = in_order(sketch.places());
     const double before = sketch.seconds(usual);
-    const Annealed found = anneal(problem, sketch, usual, contention(problem),
-                                  {.most = 20'000, .seed = 5, .suggested = {}});
+    const AnnealingResult found = anneal(problem, sketch, usual, contention(problem),
+                                         {.most = 20'000, .seed = 5, .suggested = {}});
     EXPECT_LE(found.seconds, before);
     EXPECT_DOUBLE_EQ(sketch.seconds(found.arrangement), found.seconds);
     std::set<std::int32_t> numbers(found.arrangement.sequence.begin(),

@@ -88,7 +88,7 @@ TEST_F(IdealOfChain, PaysForGatheringActivations) {
   Problem problem = this->problem(250, 0.0);
   const Ideal found = fastest_alone(problem);
   double sum = kLoad;
-  for (const InPlace& in_place : found.in_place) {
+  for (const InPlaceCost& in_place : found.in_place) {
     sum += 1.5 * kLoad + in_place.gather.time.value;
   }
   EXPECT_GT(found.in_place.front().gather.time, Seconds{0.0});  // the input lies spread
@@ -145,7 +145,7 @@ Seconds ideally(Problem& problem, std::vector<Choice> choices) {
     Choice& choice = choices[static_cast<std::size_t>(op)];
     choice = least_preloaded(problem, op, choice);
   }
-  return ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
+  return ideal_times(problem, situation(problem, choices, TimingRules::Ideal)).total;
 }
 
 TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {

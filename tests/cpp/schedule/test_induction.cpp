@@ -13,7 +13,7 @@
 namespace elk::schedule {
 namespace {
 
-Induced induce_on(const ir::Graph& graph, const chip::Chip& chip) {
+InductionResult induce_on(const ir::Graph& graph, const chip::Chip& chip) {
   const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(graph, chip, tiles);
   return induce(problem, contention(problem), chip::room(chip));
@@ -22,9 +22,9 @@ Induced induce_on(const ir::Graph& graph, const chip::Chip& chip) {
 /// Copied layers are what solving each of them would have given; tells how many were solved.
 std::int32_t expect_copies_equal_solutions(ir::Graph graph, const chip::Chip& chip) {
   EXPECT_TRUE(graph.repeat);
-  const Induced copied = induce_on(graph, chip);
+  const InductionResult copied = induce_on(graph, chip);
   graph.repeat.reset();
-  const Induced solved = induce_on(graph, chip);
+  const InductionResult solved = induce_on(graph, chip);
   EXPECT_EQ(solved.solved_layers, 0);
   EXPECT_EQ(copied.choices.size(), solved.choices.size());
   for (std::size_t op = 0; op < solved.choices.size(); ++op) {
@@ -117,8 +117,8 @@ TEST(Induction, CopiesLayersWhoseStatesAreLoweredFromAfar) {
     const std::vector<cost::Front> fronts{random_front(random), bent};
     const Bytes room{100 + random.below(200)};
     const Contention none{.share = 0.0, .drag = 0.0};
-    const Induced found = induce({graph, chip, tiles, fronts, front_of}, none, room);
-    const Induced solved = induce({flat, chip, tiles, fronts, front_of}, none, room);
+    const InductionResult found = induce({graph, chip, tiles, fronts, front_of}, none, room);
+    const InductionResult solved = induce({flat, chip, tiles, fronts, front_of}, none, room);
     EXPECT_EQ(found.choices, solved.choices) << "round " << round;
     copied += found.solved_layers < 55 ? 1 : 0;
   }

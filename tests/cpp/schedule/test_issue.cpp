@@ -32,11 +32,11 @@ class IssueEarly : public ::testing::Test {
     return result;
   }
 
-  static Space space(std::int64_t room) {
+  static PreloadLimits space(std::int64_t room) {
     return {.room = {room}, .preload_room = {room}, .not_before = {}};
   }
 
-  ir::Graph graph_ = test::chain(7, 4, 8, false);  // and one elementwise op
+  ir::Graph graph_ = test::chain(7, 4, 8, false);  // beside one elementwise op
   chip::Chip chip_ = test::prompt_chip(1000);
   tile::TileModel tiles_ = test::analytic();
   Problem problem_;
@@ -99,7 +99,7 @@ TEST_F(IssueEarly, SaysSoOfAnOpThatPreloadsNothing) {
 
 TEST_F(IssueEarly, CountsAgainstThePreloadRoomOnlyWhatWaits) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
-  Space limits = space(1000);
+  PreloadLimits limits = space(1000);
   limits.preload_room = {5};
   const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 3, 4, 5, 6, 7, 7, 7}));
@@ -107,7 +107,7 @@ TEST_F(IssueEarly, CountsAgainstThePreloadRoomOnlyWhatWaits) {
 
 TEST_F(IssueEarly, ObeysTheFirstSlotOfAnOp) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
-  Space limits = space(1000);
+  PreloadLimits limits = space(1000);
   limits.not_before = {0, 0, 2, 0, 3, 0, 0, 0};
   const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 2, 4, 7, 7, 7, 7, 7}));
@@ -123,7 +123,7 @@ TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
       now.base[i] = {random.below(60)};
       now.piece[i] = {i < 7 ? 1 + random.below(40) : 0};
     }
-    Space limits = space(100);
+    PreloadLimits limits = space(100);
     limits.preload_room = {20 + random.below(80)};
     const std::vector<std::int32_t>& order = problem_.loaded();
     const Issue issue = issue_early(problem_, now, order, limits);

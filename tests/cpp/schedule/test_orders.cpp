@@ -18,7 +18,7 @@ namespace {
 using Order = std::vector<std::int32_t>;
 
 /// Whether, at every execute, what was preloaded before it and executes later fits beside it.
-bool is_valid(const Order& order, const std::vector<Heavy>& heavy) {
+bool is_valid(const Order& order, const std::vector<HeavyPreload>& heavy) {
   for (std::size_t at = 0; at < order.size(); ++at) {
     const auto x = static_cast<std::size_t>(order[at]);
     Bytes held = heavy[x].piece;
@@ -33,7 +33,7 @@ bool is_valid(const Order& order, const std::vector<Heavy>& heavy) {
   return true;
 }
 
-std::set<Order> by_brute_force(const std::vector<Heavy>& heavy) {
+std::set<Order> by_brute_force(const std::vector<HeavyPreload>& heavy) {
   Order order(heavy.size());
   std::iota(order.begin(), order.end(), 0);
   std::set<Order> result;
@@ -49,7 +49,7 @@ TEST(Orders, AreThoseThatBruteForceFinds) {
   Random random{3};
   std::int64_t pruned = 0;
   for (int round = 0; round < 200; ++round) {
-    std::vector<Heavy> heavy;
+    std::vector<HeavyPreload> heavy;
     const std::int64_t count = 1 + random.below(6);
     for (std::int64_t i = 0; i < count; ++i) {
       heavy.push_back({.piece = {1 + random.below(100)}, .room = {100 + random.below(150)}});
@@ -66,7 +66,7 @@ TEST(Orders, AreThoseThatBruteForceFinds) {
 /// ELK Figure 14: nine ops of one piece each, two of which fit. The last preload is op 8 or 9 (here
 /// 7 or 8), and after 8 the one before it cannot be 6 (here 5): 5, 6 and 8 would lie on chip.
 TEST(Orders, FollowTheFigureOfThePaper) {
-  const std::vector<Heavy> heavy(9, {.piece = {1}, .room = {2}});
+  const std::vector<HeavyPreload> heavy(9, {.piece = {1}, .room = {2}});
   const Orders orders = valid_orders(heavy, 100'000);
   EXPECT_TRUE(orders.complete);
   EXPECT_EQ(orders.found.size(), std::size_t{256});  // Each step but the last has two branches.
@@ -79,7 +79,7 @@ TEST(Orders, FollowTheFigureOfThePaper) {
 }
 
 TEST(Orders, BeginWithTheOrderOfTheExecutes) {
-  const std::vector<Heavy> heavy(5, {.piece = {1}, .room = {10}});
+  const std::vector<HeavyPreload> heavy(5, {.piece = {1}, .room = {10}});
   const Orders some = valid_orders(heavy, 7);
   EXPECT_FALSE(some.complete);
   EXPECT_EQ(some.found.size(), std::size_t{7});

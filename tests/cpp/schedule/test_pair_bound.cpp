@@ -9,8 +9,8 @@
 #include "elk/base/random.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/bound/neighbour_bound.hpp"
 #include "elk/schedule/bound/pair_bound.hpp"
-#include "elk/schedule/bound/standing_bound.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 /// A product of 4 x 8 x 8 behind another, with an op between them, on cores with 1,000 bytes and a
 /// port of a byte a nanosecond. What both need is made up.
-PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> second,
+PairBound made_up(std::vector<cost::SramFloor> first, std::vector<cost::SramFloor> second,
                   double between, double load) {
   test::Net net;
   std::int32_t x = net.tensor(ir::Home::Input, {4, 8});
@@ -32,29 +32,29 @@ PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> s
   chip.interconnect.link_rate = 1e9;
   const tile::TileModel tiles = test::analytic();
   std::vector<cost::Front> fronts(3);
-  fronts[0].floor.holdings = std::move(first);
-  fronts[2].floor.holdings = std::move(second);
+  fronts[0].floor.sram_floors = std::move(first);
+  fronts[2].floor.sram_floors = std::move(second);
   for (const std::size_t op : {std::size_t{0}, std::size_t{2}}) {
-    fronts[op].floor.execute = fronts[op].floor.holdings.front().execute;
+    fronts[op].floor.execute = fronts[op].floor.sram_floors.front().execute;
   }
   fronts[1].floor.execute = {between};
   const Problem problem(graph, chip, tiles, fronts, {0, 1, 2});
   return pair_bound(problem, {0.0, 0.0, load}, 1.0);
 }
 
-cost::Holding cut(double time, std::int64_t loaded, std::int64_t beside) {
+cost::SramFloor cut(double time, std::int64_t loaded, std::int64_t beside) {
   return {.execute = {time}, .loaded = {loaded}, .beside = {beside}, .factors = {}};
 }
 
 TEST(PairBound, TakesTheCheapestWayOutWhereTwoDoNotFit) {
-  const auto gain = [](std::vector<cost::Holding> first, double between, double load) {
+  const auto gain = [](std::vector<cost::SramFloor> first, double between, double load) {
     return made_up(std::move(first), {cut(2e-6, 400, 50)}, between, load).gain.value;
   };
   // 600 + 100 + 400 bytes: 100 too many, which come over the port.
   EXPECT_NEAR(gain({cut(1e-6, 600, 100)}, 0.0, 0.0), 0.1e-6, 1e-12);
-  // Or cuts that take longer fit.
+  // Cuts that take longer may fit.
   EXPECT_NEAR(gain({cut(1e-6, 600, 100), cut(1.06e-6, 500, 100)}, 0.0, 0.0), 0.06e-6, 1e-12);
-  // Or the op between them hides all but 50 bytes of the preload.
+  // The op between them may hide all but 50 bytes of the preload.
   EXPECT_NEAR(gain({cut(1e-6, 600, 100)}, 0.35e-6, 0.0), 0.05e-6, 1e-12);
   // Unless the HBM takes longer.
   EXPECT_NEAR(gain({cut(1e-6, 600, 100)}, 0.35e-6, 0.42e-6), 0.07e-6, 1e-12);
@@ -70,18 +70,18 @@ TEST(PairBound, TellsWhatElseMayCount) {
   const PairBound pairs = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.1e-6, 0.0);
   EXPECT_NEAR(pairs.gain.value, 0.1e-6, 1e-12);
   EXPECT_EQ(pairs.ops, (std::vector<std::int32_t>{0, 1, 2}));
-  ASSERT_EQ(pairs.excess.size(), 3);
+  ASSERT_EQ(pairs.extra.size(), 3);
   for (const std::size_t end : {std::size_t{0}, std::size_t{2}}) {
-    EXPECT_NEAR(pairs.excess[end].free, 0.1e-6, 1e-12);
-    EXPECT_GT(pairs.excess[end].most, 1.0);
+    EXPECT_NEAR(pairs.extra[end].free, 0.1e-6, 1e-12);
+    EXPECT_GT(pairs.extra[end].most, 1.0);
   }
   // The preload takes 400 ns: 100 more than 300, or what lies between and twice as much beside.
-  EXPECT_EQ(pairs.excess[1].free, 0.0);
-  EXPECT_NEAR(pairs.excess[1].most, 0.1e-6, 1e-12);
+  EXPECT_EQ(pairs.extra[1].free, 0.0);
+  EXPECT_NEAR(pairs.extra[1].most, 0.1e-6, 1e-12);
   // Where it hides but for 50 ns, all that the op between takes longer hides more.
   const PairBound hidden = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.35e-6, 0.0);
   EXPECT_NEAR(hidden.gain.value, 0.05e-6, 1e-12);
-  EXPECT_EQ(hidden.excess[1].most, 0.0);
+  EXPECT_EQ(hidden.extra[1].most, 0.0);
 }
 
 /// Of four cores, where links are slow for copies of weights and the HBM is not.
@@ -159,8 +159,8 @@ TEST(PairBound, CountsBesideTrees) {
     chip.interconnect.sync_latency = {test::one_of<double, 3>(random, {1e-9, 5e-9, 2e-8})};
     Problem problem = test::problem(graph, chip, tiles);
     const PairBound pairs = pairs_of(problem);
-    const StandingBound trees = standing_bound(problem, Standings::Executes);
-    const StandingBound rest = standing_bound(problem, Standings::Executes, pairs.excess);
+    const NeighbourBound trees = neighbour_bound(problem, NeighbourSum::Executes);
+    const NeighbourBound rest = neighbour_bound(problem, NeighbourSum::Executes, pairs.extra);
     if (trees.ops.size() != graph.ops.size()) {
       continue;
     }
@@ -171,10 +171,10 @@ TEST(PairBound, CountsBesideTrees) {
     if (all.tried() == 0 || pairs.ops.empty()) {
       continue;
     }
-    const double together = rest.time.value + pairs.gain.value;
-    EXPECT_LE(together, all.least_stretch()) << "round " << round;
-    more += together > 1.001 * std::max(trees.time.value, alone) ? 1 : 0;
-    nearest = std::max(nearest, together / all.least_stretch());
+    const double both = rest.time.value + pairs.gain.value;
+    EXPECT_LE(both, all.least_stretch()) << "round " << round;
+    more += both > 1.001 * std::max(trees.time.value, alone) ? 1 : 0;
+    nearest = std::max(nearest, both / all.least_stretch());
   }
   EXPECT_GT(more, 5);
   EXPECT_GT(nearest, 0.95);

@@ -65,7 +65,7 @@ TEST(Repeats, GiveTheInductionWhatSolvingEachLayerWould) {
       Contention prices = contention(marked);
       prices.late = late;
       const Bytes room = chip::room(pair->chip);
-      const Induced once = induce(marked, prices, room);
+      const InductionResult once = induce(marked, prices, room);
       EXPECT_EQ(once.choices, induce(flat, prices, room).choices) << "round " << round;
       copied += once.solved_layers < pair->marked.repeat->count ? 1 : 0;
     }

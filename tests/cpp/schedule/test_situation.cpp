@@ -154,8 +154,8 @@ TEST(WriteBacks, LoadThePortsOfTheCoresOnWhichTheirTensorsRest) {
   const std::vector<Bytes> spread(graph.ops.size(), Bytes{8});
   const std::vector<Bytes> heaped(graph.ops.size(), Bytes{1 << 20});
   ASSERT_FALSE(write_backs(problem, spread).empty());
-  const cost::Load quick = write_backs(problem, spread).front().load;
-  const cost::Load slow = write_backs(problem, heaped).front().load;
+  const cost::PreloadCost quick = write_backs(problem, spread).front().load;
+  const cost::PreloadCost slow = write_backs(problem, heaped).front().load;
   EXPECT_DOUBLE_EQ(quick.share * quick.time.value, 8 / link);
   EXPECT_DOUBLE_EQ(slow.time.value, static_cast<double>(1 << 20) / link);
   EXPECT_DOUBLE_EQ(slow.share, 1.0);

@@ -21,17 +21,17 @@ chip::Chip pod(chip::Topology topology) {
 }
 
 TEST(ExchangeOf, FormsIsWhatTurnsOneIntoTheOther) {
-  EXPECT_EQ(exchange(partial(), whole()), Exchange::AllReduce);
-  EXPECT_EQ(exchange(partial(), cut(1)), Exchange::ReduceScatter);
-  EXPECT_EQ(exchange(cut(0), whole()), Exchange::AllGather);
-  EXPECT_EQ(exchange(cut(0), cut(1)), Exchange::AllToAll);
-  EXPECT_EQ(exchange(cut(1), cut(1)), Exchange::None);
-  EXPECT_EQ(exchange(whole(), cut(1)), Exchange::None);
+  EXPECT_EQ(exchange(partial(), whole()), Conversion::AllReduce);
+  EXPECT_EQ(exchange(partial(), cut(1)), Conversion::ReduceScatter);
+  EXPECT_EQ(exchange(cut(0), whole()), Conversion::AllGather);
+  EXPECT_EQ(exchange(cut(0), cut(1)), Conversion::AllToAll);
+  EXPECT_EQ(exchange(cut(1), cut(1)), Conversion::None);
+  EXPECT_EQ(exchange(whole(), cut(1)), Conversion::None);
   EXPECT_THROW(static_cast<void>(exchange(cut(0), partial())), InternalError);
 }
 
 /// What four chips pass on of a tensor.
-Passing passing(Exchange exchange, std::int64_t before, std::int64_t after) {
+FormChange passing(Conversion exchange, std::int64_t before, std::int64_t after) {
   return {.exchange = exchange, .before = {before}, .after = {after}};
 }
 
@@ -41,19 +41,19 @@ constexpr std::int64_t kPart = 1'000'000;
 TEST(CostOfACollective, CountsTheBytesThatAChipSends) {
   const chip::Chip chip = pod(chip::Topology::AllToAll);
   // 3/4 of the tensor, 6/4 of it, and 3/4 of a quarter.
-  EXPECT_EQ(cost(passing(Exchange::AllGather, kPart, kWhole), chip).sent, Bytes{3'000'000});
-  EXPECT_EQ(cost(passing(Exchange::ReduceScatter, kWhole, kPart), chip).sent, Bytes{3'000'000});
-  EXPECT_EQ(cost(passing(Exchange::AllReduce, kWhole, kWhole), chip).sent, Bytes{6'000'000});
-  EXPECT_EQ(cost(passing(Exchange::AllToAll, kPart, kPart), chip).sent, Bytes{750'000});
-  EXPECT_EQ(cost(passing(Exchange::None, kWhole, kPart), chip).sent, Bytes{0});
+  EXPECT_EQ(cost(passing(Conversion::AllGather, kPart, kWhole), chip).sent, Bytes{3'000'000});
+  EXPECT_EQ(cost(passing(Conversion::ReduceScatter, kWhole, kPart), chip).sent, Bytes{3'000'000});
+  EXPECT_EQ(cost(passing(Conversion::AllReduce, kWhole, kWhole), chip).sent, Bytes{6'000'000});
+  EXPECT_EQ(cost(passing(Conversion::AllToAll, kPart, kPart), chip).sent, Bytes{750'000});
+  EXPECT_EQ(cost(passing(Conversion::None, kWhole, kPart), chip).sent, Bytes{0});
 }
 
 TEST(CostOfACollective, TakesTheBytesTheMessagesAndTheAdds) {
   chip::Chip chip = pod(chip::Topology::AllToAll);
   chip.core.sram_rate = 1e18;
   // Directly: 3 ms and one message. In a ring of four: three messages one after another.
-  EXPECT_NEAR(cost(passing(Exchange::AllGather, kPart, kWhole), chip).time.value, 3.001e-3, 1e-9);
-  const Passing sums = passing(Exchange::AllReduce, kWhole, kWhole);
+  EXPECT_NEAR(cost(passing(Conversion::AllGather, kPart, kWhole), chip).time.value, 3.001e-3, 1e-9);
+  const FormChange sums = passing(Conversion::AllReduce, kWhole, kWhole);
   EXPECT_NEAR(cost(sums, chip).time.value, 6.002e-3, 1e-9);
   EXPECT_GE(cost(sums, pod(chip::Topology::Ring)).time.value, 6.002e-3);
   // Two addends read and one written for each of 3/4 of the bytes, by 16 cores.
@@ -66,14 +66,14 @@ TEST(CostOfASlice, IsACopyOfThePart) {
   chip.interconnect.sync_latency = {1e-6};
   chip.interconnect.link_rate = 1e9;
   chip.core.sram_rate = 1e9;
-  EXPECT_NEAR(cost(passing(Exchange::None, kWhole, kPart), chip).time.value,
+  EXPECT_NEAR(cost(passing(Conversion::None, kWhole, kPart), chip).time.value,
               1e-6 + (1e6 / 16e9) + (2e6 / 16e9), 1e-12);
-  EXPECT_EQ(cost(passing(Exchange::None, kPart, kPart), chip).time, Seconds{0.0});
+  EXPECT_EQ(cost(passing(Conversion::None, kPart, kPart), chip).time, Seconds{0.0});
 }
 
 TEST(CostOfACollective, IsNothingOnOneChip) {
   const chip::Chip chip = test::tight_chip(16, 65536);
-  EXPECT_EQ(cost(passing(Exchange::AllReduce, 1000, 1000), chip).time, Seconds{0.0});
+  EXPECT_EQ(cost(passing(Conversion::AllReduce, 1000, 1000), chip).time, Seconds{0.0});
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST(OneChip, HasTheLayersOfTheModel) {
   const Sharding sharding = shard(
       graph, chip,
       [](const ir::Op&) {
-        return Execute{.about = {.time = {0.0}, .exchange = {0.0}}, .least = {0.0}};
+        return ChipExecute{.about = {.time = {0.0}, .exchange = {0.0}}, .least = {0.0}};
       },
       1);
   const OneChip one = one_chip(graph, sharding, 4);

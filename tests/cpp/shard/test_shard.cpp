@@ -29,12 +29,12 @@ chip::Chip pod() {
 
 constexpr int kThreads = 2;
 
-Execute nothing(const ir::Op& /*op*/) {
+ChipExecute nothing(const ir::Op& /*op*/) {
   return {.about = {.time = {0.0}, .exchange = {0.0}}, .least = {0.0}};
 }
 
 /// A time that grows with the part of the op.
-Execute by_size(const ir::Op& op) {
+ChipExecute by_size(const ir::Op& op) {
   double product = 1e-9;
   for (const ir::Axis& axis : op.axes) {
     product *= static_cast<double>(axis.size);
@@ -44,8 +44,8 @@ Execute by_size(const ir::Op& op) {
 
 /// Collectives by what they turn into what, as MLPs count them: an all-reduce is one exchange of
 /// each kind.
-std::map<Exchange, int> count(const Sharding& sharding) {
-  std::map<Exchange, int> result;
+std::map<Conversion, int> count(const Sharding& sharding) {
+  std::map<Conversion, int> result;
   for (const Collective& move : sharding.collectives) {
     ++result[exchange(move.from, move.to)];
   }
@@ -62,9 +62,9 @@ TEST(Shard, FindsMegatronsSplitOfAFeedForwardLayer) {
     EXPECT_EQ(found.splits[first + 1].axis, 1) << "what is between";
     EXPECT_EQ(found.splits[first + 2].axis, 2) << "depth of the second product";
   }
-  std::map<Exchange, int> times = count(found);
-  EXPECT_EQ(times[Exchange::AllReduce] + times[Exchange::ReduceScatter], 4);
-  EXPECT_EQ(times[Exchange::AllToAll], 0);
+  std::map<Conversion, int> times = count(found);
+  EXPECT_EQ(times[Conversion::AllReduce] + times[Conversion::ReduceScatter], 4);
+  EXPECT_EQ(times[Conversion::AllToAll], 0);
   // Every weight is read by one chip only.
   Bytes weights{0};
   for (const ir::Tensor& tensor : graph.tensors) {
@@ -96,7 +96,8 @@ ExecuteTime by_chance(std::uint64_t seed) {
       number = (number * 31) + static_cast<std::uint64_t>(axis.size);
     }
     const auto steps = static_cast<double>(Random(number).below(1000));
-    return Execute{.about = {.time = {1e-9 * (1.0 + steps)}, .exchange = {0.0}}, .least = {0.0}};
+    return ChipExecute{.about = {.time = {1e-9 * (1.0 + steps)}, .exchange = {0.0}},
+                       .least = {0.0}};
   };
 }
 
@@ -165,7 +166,7 @@ std::int64_t op_time(const ir::Graph& graph, const chip::Chip& chip, const Execu
 /// which it is a slice.
 std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
                       const Sharding& sharding) {
-  const Ways ways(graph, chip, execute, kThreads);
+  const ShardingCosts ways(graph, chip, execute, kThreads);
   std::map<std::int32_t, std::vector<Form>> forms;
   std::int64_t time = 0;
   std::size_t next = 0;
@@ -270,7 +271,7 @@ class Exhaustive {
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const ExecuteTime& execute_;
-  Ways ways_;
+  ShardingCosts ways_;
 };
 
 /// Products, sums and elementwise ops, each of tensors made before.

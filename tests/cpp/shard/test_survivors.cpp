@@ -46,14 +46,15 @@ class SurvivorsTest : public testing::Test {
   }
 
   /// States of which some grow by as much, and a few end at the same time.
-  std::vector<State> some_states(Random& random, std::size_t count) const {
+  std::vector<ShardingState> some_states(Random& random, std::size_t count) const {
     const std::int64_t step = count < 64 ? 50 : 1;
-    std::vector<State> states;
+    std::vector<ShardingState> states;
     for (std::size_t i = 0; i < count; ++i) {
-      State& state = states.emplace_back(State{.live = {},
-                                               .time = step * random.below(40 * 50 / step),
-                                               .pace = random.below(4),
-                                               .node = -1});
+      ShardingState& state =
+          states.emplace_back(ShardingState{.live = {},
+                                            .time = step * random.below(40 * 50 / step),
+                                            .pace = random.below(4),
+                                            .node = -1});
       for (const std::int32_t tensor : made(4)) {
         state.live.push_back({.tensor = tensor, .forms = some_forms(random)});
       }
@@ -61,8 +62,8 @@ class SurvivorsTest : public testing::Test {
     return states;
   }
 
-  /// Those that stay, by their numbers.
-  std::vector<std::size_t> kept(const std::vector<State>& states) {
+  /// The states that stay, by their numbers.
+  std::vector<std::size_t> kept(const std::vector<ShardingState>& states) {
     Survivors fresh(routes_);
     std::vector<std::size_t> result = fresh.among(states);
     std::sort(result.begin(), result.end());
@@ -72,16 +73,17 @@ class SurvivorsTest : public testing::Test {
   ir::Graph graph_ =
       test::transformer({.layers = 2, .rows = 4, .width = 8, .inner = 16, .keys = 0});
   chip::Chip chip_ = pod();
-  Ways ways_{graph_, chip_,
-             [](const ir::Op& /*op*/) {
-               return Execute{.about = {.time = {1e-9}, .exchange = {0.0}}, .least = {0.0}};
-             },
-             1};
+  ShardingCosts ways_{graph_, chip_,
+                      [](const ir::Op& /*op*/) {
+                        return ChipExecute{.about = {.time = {1e-9}, .exchange = {0.0}},
+                                           .least = {0.0}};
+                      },
+                      1};
   Routes routes_{ways_, false};
 };
 
-void grow(std::vector<State>& states) {
-  for (State& state : states) {
+void grow(std::vector<ShardingState>& states) {
+  for (ShardingState& state : states) {
     state.time += state.pace;
   }
 }
@@ -90,11 +92,11 @@ TEST_F(SurvivorsTest, StayTheSameForAsManyLayersAsTold) {
   Random random{3};
   int told = 0;
   int turned = 0;   // rounds in which the order of survivors changed meanwhile
-  int limited = 0;  // and in which there were too many
-  int exact = 0;    // and in which others survive one layer later
+  int limited = 0;  // rounds in which there were too many
+  int exact = 0;    // rounds in which others survive one layer later
   for (int round = 0; round < 400; ++round) {
     const std::size_t count = round % 2 == 0 ? 12 : 400;
-    std::vector<State> states = some_states(random, count);
+    std::vector<ShardingState> states = some_states(random, count);
     Survivors survivors(routes_);
     survivors.foresee(kLayers);
     const std::vector<std::size_t> order = survivors.among(states);
@@ -119,7 +121,7 @@ TEST_F(SurvivorsTest, StayTheSameForAsManyLayersAsTold) {
 TEST_F(SurvivorsTest, LeaveOutWhatAnotherIsAsGoodAs) {
   Random random{5};
   for (int round = 0; round < 100; ++round) {
-    const std::vector<State> states = some_states(random, 12);
+    const std::vector<ShardingState> states = some_states(random, 12);
     const std::vector<std::size_t> survivors = kept(states);
     for (std::size_t i = 0; i < states.size(); ++i) {
       bool as_good = false;

@@ -50,7 +50,7 @@ struct HbmRow {
   bool refreshes;
   Rate peak;
   Bytes bytes;
-  Traffic traffic;
+  ChannelTraffic traffic;
   Picoseconds measured;
   bool used_in_fit;
 };

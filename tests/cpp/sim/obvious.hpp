@@ -37,7 +37,7 @@ struct Fraction {
 };
 
 /// Max-min shares, the obvious way: in rounds over all resources, in exact fractions.
-inline std::vector<Fraction> obvious_shares(const Sharing& sharing) {
+inline std::vector<Fraction> obvious_shares(const FlowSet& sharing) {
   const std::size_t flows = sharing.begin.size() - 1;
   std::vector<Fraction> share(flows, {0, 1});
   std::vector<bool> fixed(flows, false);
@@ -47,14 +47,15 @@ inline std::vector<Fraction> obvious_shares(const Sharing& sharing) {
   }
   const auto uses = [&](std::size_t flow) {
     const auto* first = sharing.uses.data();
-    return std::span<const Use>(first + sharing.begin[flow], first + sharing.begin[flow + 1]);
+    return std::span<const ResourceUse>(first + sharing.begin[flow],
+                                        first + sharing.begin[flow + 1]);
   };
   const auto level = [&](std::size_t flow) {  // the least that a resource of `flow` can give
     Fraction least = sharing.cap[flow] > 0 ? Fraction{sharing.cap[flow], 1} : Fraction{1, 0};
-    for (const Use& use : uses(flow)) {
+    for (const ResourceUse& use : uses(flow)) {
       Wide weight = 0;
       for (std::size_t other = 0; other < flows; ++other) {
-        for (const Use& same : uses(other)) {
+        for (const ResourceUse& same : uses(other)) {
           weight += !fixed[other] && same.resource == use.resource ? same.weight : 0;
         }
       }
@@ -74,7 +75,7 @@ inline std::vector<Fraction> obvious_shares(const Sharing& sharing) {
       if (!fixed[flow] && levels[flow] == least) {
         fixed[flow] = true;
         share[flow] = least;
-        for (const Use& use : uses(flow)) {
+        for (const ResourceUse& use : uses(flow)) {
           left[use.resource.index()] =
               left[use.resource.index()] - Fraction{least.num * use.weight, least.den};
         }

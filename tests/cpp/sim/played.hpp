@@ -16,7 +16,7 @@ inline std::vector<Event> play(Engine& engine) {
 }
 
 /// A flow without cap and latency.
-inline Flow plain(Tag tag, std::int64_t bytes, std::span<const Use> uses) {
+inline Flow plain(Tag tag, std::int64_t bytes, std::span<const ResourceUse> uses) {
   return {.tag = tag, .bytes = {bytes}, .cap = {0}, .latency = {0}, .uses = uses};
 }
 

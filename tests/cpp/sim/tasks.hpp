@@ -17,7 +17,7 @@ inline Machine task_links(std::size_t count) {
 /// A send over `links`, each with weight 1.
 inline void send_over(Body& body, std::int64_t bytes, const std::vector<std::int32_t>& links,
                       std::int64_t tail = 0) {
-  std::vector<Use> uses;
+  std::vector<ResourceUse> uses;
   for (const std::int32_t link : links) {
     uses.push_back({{link}, 1});
   }
@@ -32,6 +32,8 @@ inline Body one_send(std::int64_t bytes, const std::vector<std::int32_t>& links,
   return body;
 }
 
-inline Span span_of(std::int64_t begin, std::int64_t end) { return {{begin}, {end}}; }
+inline Interval<Picoseconds> span_of(std::int64_t begin, std::int64_t end) {
+  return {{begin}, {end}};
+}
 
 }  // namespace elk::sim

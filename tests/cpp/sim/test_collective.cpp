@@ -38,7 +38,7 @@ OpRun collective_run(ir::OpKind kind, bool ring, const chip::Chip& chip) {
                .ring = ring}},
       .code = {{.opcode = program::Opcode::Execute, .subject = 0}},
       .buffers = {}};
-  const TileTimes tiles{
+  const CallTimes tiles{
       .sub_task = [](std::int32_t, std::span<const std::int64_t>) { return Picoseconds{0}; },
       .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{2'000'000}; },
       .copy = [](std::int32_t, std::int64_t, std::int64_t,

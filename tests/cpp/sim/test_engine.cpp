@@ -17,13 +17,13 @@ Machine links(std::size_t count) {
 
 TEST(Engine, OneTransferTakesBytesOverRate) {
   Engine engine(links(1));
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   engine.start(plain(7, 1000, link), {0});
   EXPECT_EQ(play(engine), (std::vector<Event>{{{1'000'000}, EventKind::FlowEnd, 7}}));
 }
 
 TEST(Engine, AnyCountOfEqualTransfersTakesThatManyTimesAsLong) {
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   for (const std::int64_t count : {2, 3, 7, 24, 37, 101, 1472, 5888, 16381}) {
     Engine engine(links(1));
     for (std::int64_t k = 0; k < count; ++k) {
@@ -40,7 +40,7 @@ TEST(Engine, TransfersOfOneLinkEndInTheOrderOfTheirSizes) {
   // Processor sharing: 1, 2 and 3 kB. The first ends when 3 x 1 kB have moved, the second 2 x 1 kB
   // later, the third 1 kB later: 3, 5 and 6 us.
   Engine engine(links(1));
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   for (const std::int64_t size : {3, 1, 2}) {
     engine.start(plain(size, 1000 * size, link), {0});
   }
@@ -52,7 +52,7 @@ TEST(Engine, TransfersOfOneLinkEndInTheOrderOfTheirSizes) {
 TEST(Engine, EndsAreRoundedUpToPicoseconds) {
   // 1 byte at 3 GB/s: 333.3 ps.
   Engine engine({.resources = {steady({3'000'000'000})}, .refresh = {}});
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   engine.start(plain(0, 1, link), {0});
   EXPECT_EQ(play(engine).front().time, Picoseconds{334});
 }
@@ -60,8 +60,8 @@ TEST(Engine, EndsAreRoundedUpToPicoseconds) {
 TEST(Engine, AShortTransferOnAnIdleLinkDoesNotWaitForALongOne) {
   // Two flows of 10 MB share link 0 for 20 ms; 0.1 MB on link 1 ends after 0.1 ms.
   Engine engine(links(2));
-  const std::vector<Use> busy = {{{0}, 1}};
-  const std::vector<Use> idle = {{{1}, 1}};
+  const std::vector<ResourceUse> busy = {{{0}, 1}};
+  const std::vector<ResourceUse> idle = {{{1}, 1}};
   engine.start(plain(0, 10'000'000, busy), {0});
   engine.start(plain(1, 10'000'000, busy), {0});
   engine.start(plain(2, 100'000, idle), {0});
@@ -74,9 +74,9 @@ TEST(Engine, AFlowTakesWhatABlockedOneLeaves) {
   // Flow 0 crosses links 0 and 1; two more share link 0, one link 1. Link 0 gives each of three a
   // third; flow 3 gets the other two thirds of link 1: 3 kB / (2/3 GB/s) = 4.5 us.
   Engine engine(links(2));
-  const std::vector<Use> both = {{{0}, 1}, {{1}, 1}};
-  const std::vector<Use> first = {{{0}, 1}};
-  const std::vector<Use> second = {{{1}, 1}};
+  const std::vector<ResourceUse> both = {{{0}, 1}, {{1}, 1}};
+  const std::vector<ResourceUse> first = {{{0}, 1}};
+  const std::vector<ResourceUse> second = {{{1}, 1}};
   engine.start(plain(0, 3000, both), {0});
   engine.start(plain(1, 3000, first), {0});
   engine.start(plain(2, 3000, first), {0});
@@ -89,7 +89,7 @@ TEST(Engine, AFlowTakesWhatABlockedOneLeaves) {
 TEST(Engine, ACapHoldsAFlowBelowItsShare) {
   // 250 MB/s of its own leave 750 MB/s for the other: 4 us and 4 us.
   Engine engine(links(1));
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   Flow capped = plain(0, 1000, link);
   capped.cap = {250'000'000};
   engine.start(capped, {0});
@@ -103,7 +103,7 @@ TEST(Engine, LatencyPipelines) {
   // Two transfers of 1 us after one another on a link, 0.3 us on the way: 1.3 and 2.3 us, for the
   // link is free when the last byte has left.
   Engine engine(links(1));
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   Flow first = plain(0, 1000, link);
   first.latency = {300'000};
   Flow second = first;
@@ -116,11 +116,11 @@ TEST(Engine, LatencyPipelines) {
 
 TEST(Engine, WeightsStandForEqualFlows) {
   // 1,472 flows into one memory of 1 GB/s, and one that stands for all of them.
-  const std::vector<Use> one = {{{0}, 1}, {{1}, 1}};
-  const std::vector<Use> all = {{{0}, 1472}, {{1}, 1}};
+  const std::vector<ResourceUse> one = {{{0}, 1}, {{1}, 1}};
+  const std::vector<ResourceUse> all = {{{0}, 1472}, {{1}, 1}};
   Engine whole(links(1473));
   for (std::int32_t k = 1; k <= 1472; ++k) {
-    const std::vector<Use> uses = {{{0}, 1}, {{k}, 1}};
+    const std::vector<ResourceUse> uses = {{{0}, 1}, {{k}, 1}};
     whole.start(plain(0, 12'345, uses), {0});
   }
   Engine folded(links(2));
@@ -137,9 +137,9 @@ TEST(Engine, ComputeRunsAtWhatFlowsLeaveOfThePort) {
   Machine machine = links(1);
   machine.resources.push_back(steady({4'000'000'000}));
   Engine engine(machine);
-  const std::vector<Use> uses = {{{0}, 1}, {{1}, 1}};
+  const std::vector<ResourceUse> uses = {{{0}, 1}, {{1}, 1}};
   engine.start(plain(0, 1000, uses), {0});
-  engine.start(Compute{.tag = 1, .alone = {2'000'000}, .port = {1}}, {0});
+  engine.start(Computation{.tag = 1, .alone = {2'000'000}, .port = {1}}, {0});
   const std::vector<Event> events = play(engine);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[1], (Event{{2'250'000}, EventKind::ComputeEnd, 1}));
@@ -147,18 +147,18 @@ TEST(Engine, ComputeRunsAtWhatFlowsLeaveOfThePort) {
 
 TEST(Engine, ComputeStandsStillWhileFlowsFillThePort) {
   Engine engine(links(1));
-  const std::vector<Use> port = {{{0}, 1}};
-  engine.start(Compute{.tag = 1, .alone = {500'000}, .port = {0}}, {0});
+  const std::vector<ResourceUse> port = {{{0}, 1}};
+  engine.start(Computation{.tag = 1, .alone = {500'000}, .port = {0}}, {0});
   engine.start(plain(0, 1000, port), {100'000});
   EXPECT_EQ(play(engine).back(), (Event{{1'500'000}, EventKind::ComputeEnd, 1}));
 }
 
 TEST(Engine, EventsOfOneTimeComeInOneOrder) {
   Engine engine(links(1));
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   engine.start_timer(3, {1'000'000});
   engine.start_timer(1, {1'000'000});
-  engine.start(Compute{.tag = 2, .alone = {0}, .port = {0}}, {1'000'000});
+  engine.start(Computation{.tag = 2, .alone = {0}, .port = {0}}, {1'000'000});
   engine.start(plain(9, 1000, link), {0});
   EXPECT_EQ(play(engine), (std::vector<Event>{{{1'000'000}, EventKind::FlowEnd, 9},
                                               {{1'000'000}, EventKind::Timer, 1},
@@ -178,7 +178,7 @@ TEST(Engine, TransfersOfNothingTakeTheirLatency) {
 
 TEST(Engine, RefusesWhatNoMachineCouldPlay) {
   Engine engine(links(1));
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   EXPECT_THROW(engine.start(plain(0, -1, link), {0}), InvalidInput);
   EXPECT_THROW(engine.start(plain(0, kMostFlowBytes + 1, link), {0}), InvalidInput);
   EXPECT_THROW(engine.start(plain(0, 1, {}), {0}), InvalidInput);
@@ -190,7 +190,7 @@ TEST(Engine, RefusesWhatNoMachineCouldPlay) {
 TEST(Engine, RefusesToPlayForever) {
   // 1 TB at a byte a second.
   Engine engine({.resources = {steady({1})}, .refresh = {}});
-  const std::vector<Use> link = {{{0}, 1}};
+  const std::vector<ResourceUse> link = {{{0}, 1}};
   engine.start(plain(0, kMostFlowBytes, link), {0});
   EXPECT_THROW((void)engine.next(), InvalidInput);
 }

@@ -16,7 +16,7 @@ namespace {
 using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
-TileTimes microsecond() {
+CallTimes microsecond() {
   return {.sub_task = [](std::int32_t,
                          std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
           .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
@@ -32,7 +32,7 @@ Run run(const Chain& chain, const chip::Chip& chip, Fidelity fidelity = Fidelity
 // 1,024 bytes: 256 ns, for which the HBM would need 128 ns; its latency is 100 ns.
 TEST(Executor, WaitsForPreloadsThatShareAPort) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[0].preload, (Span{{0}, {356'000}}));
+  EXPECT_EQ(done.ops[0].preload, (Interval<Picoseconds>{{0}, {356'000}}));
   EXPECT_EQ(done.ops[0].waited, Picoseconds{356'000});
   EXPECT_EQ(done.ops[0].execute.begin, Picoseconds{356'000});
 }
@@ -42,7 +42,7 @@ TEST(Executor, WaitsForPreloadsThatShareAPort) {
 // 492 ns, and of the gather 40 bytes are left, 10 ns.
 TEST(Executor, HalvesAPortBetweenAPreloadAndAnExchange) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[2].preload, (Span{{356'000}, {858'000}}));
+  EXPECT_EQ(done.ops[2].preload, (Interval<Picoseconds>{{356'000}, {858'000}}));
   EXPECT_EQ(done.ops[0].parts[static_cast<std::size_t>(PhaseKind::Gather)],
             Picoseconds{10'000 + 492'000 + 10'000 + 64'000});
   EXPECT_EQ(done.ops[0].link_contention, Picoseconds{246'000});
@@ -132,9 +132,10 @@ TEST(Executor, StandsStillWhileTheHbmRefreshes) {
 }
 
 TEST(Executor, ExchangesAtTheSameTimeAddUpWhereTheyMeet) {
-  const Load nothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
+  const ResourceLoad nothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
   const auto bytes = [](std::int64_t amount, std::int64_t tail) {
-    return Load{.amount = amount, .tail = {tail}, .rate = {1'000'000'000'000}, .computes = false};
+    return ResourceLoad{
+        .amount = amount, .tail = {tail}, .rate = {1'000'000'000'000}, .computes = false};
   };
   Demand one;
   one.kind_of = {1, 1, 0};

@@ -17,7 +17,7 @@ namespace {
 using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
-TileTimes one_microsecond() {
+CallTimes one_microsecond() {
   return {.sub_task = [](std::int32_t,
                          std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
           .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
@@ -37,7 +37,7 @@ Bytes carried(const sim::Run& run, LinkKind kind) {
   return sum;
 }
 
-Picoseconds whole(const Split& split) {
+Picoseconds whole(const RunBreakdown& split) {
   return split.preload + split.execute + split.overlapped + split.interconnect;
 }
 
@@ -53,7 +53,7 @@ Chain on_mesh() {
 TEST(FlowRun, APreloadAloneTakesAsLongAsItsSlowestPiece) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.fidelity, Fidelity::Flows);
-  EXPECT_EQ(done.ops[0].preload, (Span{{0}, {356'000}}));
+  EXPECT_EQ(done.ops[0].preload, (Interval<Picoseconds>{{0}, {356'000}}));
   EXPECT_EQ(done.ops[0].waited, Picoseconds{356'000});
 }
 
@@ -66,7 +66,8 @@ TEST(FlowRun, APreloadIsOneFlowAmongTheSendsToItsPort) {
   EXPECT_EQ(done.ops[0].parts[static_cast<std::size_t>(PhaseKind::Gather)],
             Picoseconds{10'000 + 256'000 + 64'000});
   EXPECT_EQ(done.ops[0].link_contention, Picoseconds{8'000});
-  EXPECT_EQ(done.ops[2].preload, (Span{{356'000}, {356'000 + 10'000 + 256'000 + 238'000}}));
+  EXPECT_EQ(done.ops[2].preload,
+            (Interval<Picoseconds>{{356'000}, {356'000 + 10'000 + 256'000 + 238'000}}));
 }
 
 // From 686 to 860 ns the preload takes a quarter of the SRAM port from the calls of the first op.
@@ -74,7 +75,7 @@ TEST(FlowRun, APreloadIsOneFlowAmongTheSendsToItsPort) {
 TEST(FlowRun, CallsRunAtWhatFlowsLeaveOfTheirPort) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.ops[0].sram_contention, Picoseconds{43'500});
-  EXPECT_EQ(done.ops[0].execute, (Span{{356'000}, {686'000 + 1'043'500}}));
+  EXPECT_EQ(done.ops[0].execute, (Interval<Picoseconds>{{356'000}, {686'000 + 1'043'500}}));
   EXPECT_EQ(done.ops[1].execute.end - done.ops[1].execute.begin, Picoseconds{1'000'000});
   EXPECT_EQ(done.ops[2].execute.end - done.ops[2].execute.begin, Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{686'000 + 1'043'500 + 1'000'000 + 1'290'000});
@@ -124,7 +125,7 @@ TEST(FlowRun, EveryRunIsTheSame) {
 // One flow at a time at each port: the preload, which asked first, then the sends of the gather.
 TEST(FlowRun, ExclusivePortsFinishThePreloadFirst) {
   const sim::Run done = flows(program::chain(), chip::small_chip(), Links::Exclusive);
-  EXPECT_EQ(done.ops[2].preload, (Span{{356'000}, {356'000 + 256'000}}));
+  EXPECT_EQ(done.ops[2].preload, (Interval<Picoseconds>{{356'000}, {356'000 + 256'000}}));
   EXPECT_GE(done.ops[0].link_contention, Picoseconds{246'000});
 }
 
@@ -147,9 +148,9 @@ TEST(FlowRun, RefusesAnExecuteWithoutItsPreload) {
 // Executes from 0 to 10 and 14 to 20, the first held up by a half; a load from 4 to 16, held up by
 // a quarter, and nothing from 20 to 21.
 TEST(FlowSplit, PartsAddUpToTheWhole) {
-  const std::vector<Stretch> executes{{{{0}, {10}}, {5}}, {{{14}, {20}}, {6}}};
-  const std::vector<Stretch> loads{{{{4}, {16}}, {9}}};
-  const Split split = split_of({21}, executes, loads);
+  const std::vector<FlowSpan> executes{{{{0}, {10}}, {5}}, {{{14}, {20}}, {6}}};
+  const std::vector<FlowSpan> loads{{{{4}, {16}}, {9}}};
+  const RunBreakdown split = split_of({21}, executes, loads);
   EXPECT_EQ(split.execute, Picoseconds{4 + 4});
   EXPECT_EQ(split.preload, Picoseconds{4});
   EXPECT_EQ(split.overlapped, Picoseconds{3 + 2});

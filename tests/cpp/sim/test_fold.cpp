@@ -6,7 +6,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/fold.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 
 namespace elk::sim {
 namespace {
@@ -44,7 +44,7 @@ std::vector<Picoseconds> ends(const Machine& machine, std::size_t count,
 }
 
 /// The classes that `batch` folds to, after checking that both machines end it alike.
-std::size_t check(const Network& network, Batch batch) {
+std::size_t check(const MachineNetwork& network, Batch batch) {
   batch.crossings.begin.push_back(static_cast<std::int32_t>(batch.crossings.uses.size()));
   const auto whole = ends(network.machine(), batch.paths.size(), [&](std::size_t k) {
     return Flow{.tag = 0,
@@ -53,7 +53,7 @@ std::size_t check(const Network& network, Batch batch) {
                 .latency = {0},
                 .uses = batch.paths[k].uses};
   });
-  const Folded folded = fold(network.machine(), batch.crossings);
+  const FoldedMachine folded = fold(network.machine(), batch.crossings);
   const auto parts = ends(folded.machine, folded.item_first.size(), [&](std::size_t k) {
     return Flow{.tag = 0,
                 .bytes = {batch.bytes[static_cast<std::size_t>(folded.item_first[k])]},
@@ -68,7 +68,7 @@ std::size_t check(const Network& network, Batch batch) {
 }
 
 TEST(Fold, ARotationOfAllCoresIsOneFlow) {
-  const Network network(chip::small_chip());
+  const MachineNetwork network(chip::small_chip());
   Batch batch;
   for (std::int32_t core = 0; core < 64; ++core) {
     for (const std::int32_t ahead : {1, 2, 3}) {
@@ -79,7 +79,7 @@ TEST(Fold, ARotationOfAllCoresIsOneFlow) {
 }
 
 TEST(Fold, APreloadBesideAnExchangeIsTwo) {
-  const Network network(chip::small_chip());
+  const MachineNetwork network(chip::small_chip());
   Batch batch;
   for (std::int32_t core = 0; core < 64; ++core) {
     const CoreId to{core};
@@ -92,7 +92,7 @@ TEST(Fold, APreloadBesideAnExchangeIsTwo) {
 TEST(Fold, ACoreThatDiffersSplitsWhatItMeets) {
   // In a ring of 64 senders one sends less. Others differ by how far from it they are, on either
   // side: 1 + 31 pairs + 1.
-  const Network network(chip::small_chip());
+  const MachineNetwork network(chip::small_chip());
   Batch batch;
   for (std::int32_t core = 0; core < 64; ++core) {
     batch.add(network.path({core}, {(core + 1) % 64}), core == 0 ? 1000 : 4096);
@@ -105,7 +105,7 @@ TEST(Fold, TimesAreThoseOfTheWholeMachine) {
   for (int round = 0; round < 60; ++round) {
     chip::Chip chip = round % 2 == 0 ? chip::small_chip() : chip::small_mesh(8, 8);
     chip.interconnect.multicast = round % 3 != 0;
-    const Network network(chip);
+    const MachineNetwork network(chip);
     Batch batch;
     const std::int64_t groups = 1 + random.below(3);
     for (std::int64_t g = 0; g < groups; ++g) {

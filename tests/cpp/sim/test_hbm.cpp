@@ -28,7 +28,7 @@ Channel channel() {
                     .turnaround = 0.5}};
 }
 
-constexpr Traffic kSequential{.run = {0}, .write_share = 0.0};
+constexpr ChannelTraffic kSequential{.run = {0}, .write_share = 0.0};
 
 TEST(Channel, AReadTakesLatencyAndTimeAtPeak) {
   EXPECT_EQ(service_time(channel(), {32'000}, kSequential), Picoseconds{100'000 + 1'000'000});
@@ -66,9 +66,9 @@ TEST(ByteWeight, ScatteredRunsPayForTheirRows) {
 TEST(ByteWeight, OtherRunsInTheQueueHideWhatARunWaitsForItsRows) {
   // 64 B: two rows, 2 ns. Beside them the queue holds 64 B of others, 2 ns of the 10 that a row
   // takes: 2 + 4/5 ns. A queue that lasts as long as a row takes hides all.
-  PieceCosts costs = channel().costs;
+  ChannelCosts costs = channel().costs;
   costs.row = {1000};
-  constexpr Traffic kRuns{.run = {64}, .write_share = 0.0};
+  constexpr ChannelTraffic kRuns{.run = {64}, .write_share = 0.0};
   EXPECT_EQ(byte_weight(costs, channel().peak, kRuns), std::lround(kHbmWeight * 2.8 / 2));
   costs.queue = {64 + 320};
   EXPECT_EQ(byte_weight(costs, channel().peak, kRuns), kHbmWeight);

@@ -12,9 +12,9 @@ const std::vector<std::uint8_t> kThreeLinks{1, 1, 1};
 
 TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
   LinkQueues queues(kThreeLinks);
-  const std::vector<Use> first{{{0}, 1}, {{1}, 1}};
-  const std::vector<Use> second{{{1}, 1}, {{2}, 1}};
-  const std::vector<Use> third{{{2}, 1}};
+  const std::vector<ResourceUse> first{{{0}, 1}, {{1}, 1}};
+  const std::vector<ResourceUse> second{{{1}, 1}, {{2}, 1}};
+  const std::vector<ResourceUse> third{{{2}, 1}};
   EXPECT_TRUE(queues.ask(1, first));
   EXPECT_FALSE(queues.ask(2, second));
   EXPECT_FALSE(queues.ask(3, third));  // link 2 is idle, and promised to 2
@@ -28,7 +28,7 @@ TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
 
 TEST(LinkQueues, WhatIsNotExclusiveKeepsNobodyBack) {
   LinkQueues queues(std::vector<std::uint8_t>{0, 1});
-  const std::vector<Use> shared{{{0}, 1}};
+  const std::vector<ResourceUse> shared{{{0}, 1}};
   EXPECT_TRUE(queues.ask(1, shared));
   EXPECT_TRUE(queues.ask(2, shared));
 }

@@ -9,7 +9,7 @@
 namespace elk::sim {
 namespace {
 
-const std::vector<Use> kOneLink = {{{0}, 1}};
+const std::vector<ResourceUse> kOneLink = {{{0}, 1}};
 
 Engine metered(std::int32_t most) {
   Engine engine({.resources = {steady({1'000'000'000})}, .refresh = {}});  // a byte in 1,000 ps
@@ -26,7 +26,8 @@ TEST(Meter, RecordsBytesOverTimeAndWhenSomethingMoved) {
   const std::vector<Usage> usage = engine.usage();
   ASSERT_EQ(usage.size(), 1U);
   EXPECT_EQ(usage[0].bytes, (std::vector<double>{1000, 500, 500}));
-  EXPECT_EQ(usage[0].busy, (std::vector<BusySpan>{{{0}, {1'500'000}}, {{2'500'000}, {3'000'000}}}));
+  EXPECT_EQ(usage[0].busy,
+            (std::vector<Interval<Picoseconds>>{{{0}, {1'500'000}}, {{2'500'000}, {3'000'000}}}));
   EXPECT_EQ(usage[0].busy_time, Picoseconds{2'000'000});
 }
 
@@ -47,13 +48,13 @@ TEST(Meter, JoinsBinsAndSpansWhenThereAreTooMany) {
 TEST(Meter, ResourcesOfOneTrackAreOne) {
   Engine engine({.resources = {steady({1'000'000'000}), steady({1'000'000'000})}, .refresh = {}});
   engine.meter({.track = {0, 0}, .tracks = 1, .most = 8, .width = {1'000'000}});
-  const std::vector<Use> second = {{{1}, 1}};
+  const std::vector<ResourceUse> second = {{{1}, 1}};
   engine.start(plain(0, 1000, kOneLink), {0});
   engine.start(plain(0, 1000, second), {500'000});
   play(engine);
   const Usage usage = engine.usage().front();
   EXPECT_EQ(usage.bytes, (std::vector<double>{1500, 500}));
-  EXPECT_EQ(usage.busy, (std::vector<BusySpan>{{{0}, {1'500'000}}}));
+  EXPECT_EQ(usage.busy, (std::vector<Interval<Picoseconds>>{{{0}, {1'500'000}}}));
 }
 
 TEST(Meter, CanBeReadWhileSomethingMoves) {
@@ -62,7 +63,7 @@ TEST(Meter, CanBeReadWhileSomethingMoves) {
   engine.start_timer(0, {1'000'000});
   engine.next();
   EXPECT_EQ(engine.usage().front().bytes, std::vector<double>{1000});
-  EXPECT_EQ(engine.usage().front().busy, (std::vector<BusySpan>{{{0}, {1'000'000}}}));
+  EXPECT_EQ(engine.usage().front().busy, (std::vector<Interval<Picoseconds>>{{{0}, {1'000'000}}}));
   play(engine);
   EXPECT_EQ(engine.usage().front().bytes, (std::vector<double>{1000, 1000}));
 }

@@ -18,7 +18,7 @@ namespace {
 /// Flows, computations and timers at random on a few resources.
 struct RandomLoad {
   Machine machine;
-  std::vector<std::vector<Use>> uses;
+  std::vector<std::vector<ResourceUse>> uses;
   std::vector<std::int64_t> bytes;
   std::vector<Picoseconds> start;
 };
@@ -33,7 +33,7 @@ RandomLoad random_load(Random& random) {
   }
   load.machine.refresh = {.interval = {2'000'000}, .stall = {200'000}, .fresh = {0}};
   for (std::int64_t k = 0; k < 40; ++k) {
-    std::vector<Use>& uses = load.uses.emplace_back();
+    std::vector<ResourceUse>& uses = load.uses.emplace_back();
     for (std::int32_t r = 0; r < resources; ++r) {
       if (random.below(3) == 0 || (r + 1 == resources && uses.empty())) {
         uses.push_back({{r}, 1 + static_cast<std::int32_t>(random.below(3))});
@@ -51,7 +51,7 @@ std::vector<Event> play(const RandomLoad& load, const std::vector<std::size_t>& 
     const auto tag = static_cast<Tag>(k);
     if (k % 5 == 0) {
       engine.start(
-          Compute{
+          Computation{
               .tag = tag, .alone = {load.bytes[k] * 100}, .port = load.uses[k].front().resource},
           load.start[k]);
     } else if (k % 7 == 0) {
@@ -101,7 +101,7 @@ TEST(EngineOnRandomLoads, NoResourceMovesMoreThanItCanAndEveryByteArrives) {
                   .width = {100'000}});
     for (std::size_t k = 0; k < load.bytes.size(); ++k) {
       engine.start(plain(static_cast<Tag>(k), load.bytes[k], load.uses[k]), load.start[k]);
-      for (const Use& use : load.uses[k]) {
+      for (const ResourceUse& use : load.uses[k]) {
         sent[use.resource.index()] += use.weight * load.bytes[k];
       }
     }
@@ -170,7 +170,7 @@ class SlowEngine {
 
   /// The flows under way, and into `speed_` their bytes a picosecond.
   std::vector<std::size_t> share() {
-    Sharing sharing;
+    FlowSet sharing;
     std::vector<std::size_t> active;
     for (const Resource& resource : load_.machine.resources) {
       sharing.capacity.push_back(resource.capacity.value / 1'000'000'000'000);
@@ -249,7 +249,7 @@ TEST(EngineOnRandomLoads, EndsAreThoseOfASlowEngineInExactFractions) {
     }
     const std::int64_t flows = 1 + random.below(6);
     for (std::int64_t k = 0; k < flows; ++k) {
-      std::vector<Use>& uses = load.uses.emplace_back();
+      std::vector<ResourceUse>& uses = load.uses.emplace_back();
       for (std::int32_t r = 0; r < resources; ++r) {
         if (random.below(2) == 0 || (r + 1 == resources && uses.empty())) {
           uses.push_back({{r}, 1 + static_cast<std::int32_t>(random.below(2))});

@@ -74,8 +74,8 @@ LinkWork work_of(const TaskGraph& graph) {
       continue;
     }
     const Body& body = graph.body(*task.body);
-    for (const Send& send : body.sends()) {
-      for (const Use& use : body.uses_of(send)) {
+    for (const BodySend& send : body.sends()) {
+      for (const ResourceUse& use : body.uses_of(send)) {
         work.bytes[use.resource.index()] += send.bytes;
         work.time[use.resource.index()] += Picoseconds{send.bytes.value * 1'000};
       }

@@ -9,7 +9,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/engine.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 #include "sim/played.hpp"
 
 /// Shares that the engine repairs, held against those of the whole machine filled anew.
@@ -17,14 +17,14 @@ namespace elk::sim {
 namespace {
 
 struct MeshTransfer {
-  std::vector<Use> uses;
+  std::vector<ResourceUse> uses;
   Bytes bytes;
   Rate cap;
   Picoseconds start;
 };
 
 /// Transfers at random on a mesh, more of them to and from some nodes than others.
-std::vector<MeshTransfer> random_transfers(const Network& network, Random& random) {
+std::vector<MeshTransfer> random_transfers(const MachineNetwork& network, Random& random) {
   std::vector<MeshTransfer> transfers;
   const auto core = [&] {
     const std::int64_t count = random.below(3) == 0 ? 4 : network.cores();
@@ -79,12 +79,12 @@ class WholeMachine {
     Wide left = 0;
     Picoseconds since{0};
     Picoseconds end{0};
-    Share share{0, 1};
+    FairShare share{0, 1};
     bool over = false;
   };
 
   void share(Picoseconds now) {
-    Sharing sharing;
+    FlowSet sharing;
     std::vector<std::size_t> under_way;
     for (const Resource& resource : machine_.resources) {
       sharing.capacity.push_back(grains(resource.capacity));
@@ -100,7 +100,7 @@ class WholeMachine {
       }
     }
     FairScratch scratch;
-    std::vector<Share> shares;
+    std::vector<FairShare> shares;
     fair_shares(sharing, scratch, shares);
     for (std::size_t k = 0; k < under_way.size(); ++k) {
       Flow& flow = flows_[under_way[k]];
@@ -151,7 +151,7 @@ TEST(Repair, GivesTheSharesOfTheWholeMachineFilledAnew) {
   for (const bool blocks : {false, true}) {
     chip::Chip chip = chip::small_mesh(8, 8);
     chip.core.remote_access_blocks = blocks;
-    const Network network(chip);
+    const MachineNetwork network(chip);
     Random random{blocks ? 5U : 6U};
     for (int round = 0; round < 12; ++round) {
       const std::vector<MeshTransfer> transfers = random_transfers(network, random);

@@ -40,7 +40,7 @@ TEST(TaskGraph, ABodyKnowsTheWayOfEachSend) {
   send_over(body, 6, {3});
   ASSERT_EQ(body.sends().size(), 2U);
   EXPECT_EQ(body.uses_of(body.sends()[0]).size(), 2U);
-  EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (Use{{3}, 1}));
+  EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (ResourceUse{{3}, 1}));
 }
 
 }  // namespace

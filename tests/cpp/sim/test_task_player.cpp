@@ -13,8 +13,8 @@ TEST(TaskPlayer, AStreamRunsItsTasksInOrder) {
   graph.play(stream, graph.add(one_send(2, {0})));
   graph.wait(stream, {5});
   const TasksRun run = play_tasks(task_links(1), graph);
-  EXPECT_EQ(run.tasks,
-            (std::vector<Span>{span_of(0, 100), span_of(100, 2'100), span_of(2'100, 2'105)}));
+  EXPECT_EQ(run.tasks, (std::vector<Interval<Picoseconds>>{span_of(0, 100), span_of(100, 2'100),
+                                                           span_of(2'100, 2'105)}));
 }
 
 TEST(TaskPlayer, ATaskBeginsWhenItsTurnHasComeAndAllThatItNamesIsOver) {
@@ -102,13 +102,13 @@ TEST(TaskPlayer, WhatLoadsNothingLastsForItsTail) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
   Body body;
-  body.send({0}, {7}, std::vector<Use>{{{0}, 1}});
+  body.send({0}, {7}, std::vector<ResourceUse>{{{0}, 1}});
   body.send({100}, {9}, {});
   body.compute({0}, {0});
   graph.play(stream, graph.add(std::move(body)));
   graph.play(stream, graph.add(Body{}));
   const TasksRun run = play_tasks(task_links(1), graph);
-  EXPECT_EQ(run.tasks, (std::vector<Span>{span_of(0, 9), span_of(9, 9)}));
+  EXPECT_EQ(run.tasks, (std::vector<Interval<Picoseconds>>{span_of(0, 9), span_of(9, 9)}));
   EXPECT_EQ(run.busy.front(), Picoseconds{0});
 }
 

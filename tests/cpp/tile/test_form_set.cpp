@@ -19,7 +19,7 @@ using ir::TileDim;
 constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
 
 /// Families of `forms` with random coefficients, some below zero, each for tiles of its own.
-KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
+KernelFit random_kernel(const char* function, const std::vector<Formula>& forms,
                         std::mt19937& random) {
   std::uniform_real_distribution<double> coefficient(-20.0, 200.0);
   std::uniform_int_distribution<std::int64_t> most(8, 120);
@@ -29,7 +29,7 @@ KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
                 .families = {},
                 .limit = {}};
   fit.limit.fill(kAnySize);
-  for (const Form& form : forms) {
+  for (const Formula& form : forms) {
     const std::int32_t width = feature_count(form);
     std::vector<double> coefficients(static_cast<std::size_t>(width) *
                                      static_cast<std::size_t>(leaf_count(form)));
@@ -50,7 +50,7 @@ KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
 
 /// The cheapest family of the fit and, of a product, orientation, one after another.
 double one_by_one(const KernelFit& fit, const TileShape& tile) {
-  const Needs needs = needs_of(fit);
+  const FormulaNeeds needs = needs_of(fit);
   TileCall call(tile, needs);
   double best = std::numeric_limits<double>::infinity();
   for (int turn = 0; turn < (needs.product ? 2 : 1); ++turn) {
@@ -75,7 +75,7 @@ TileShape random_tile(const std::vector<TileDim>& dims, std::mt19937& random) {
   return tile;
 }
 
-void expect_the_cheapest(const char* function, const std::vector<Form>& forms,
+void expect_the_cheapest(const char* function, const std::vector<Formula>& forms,
                          const std::vector<TileDim>& dims) {
   std::mt19937 random(1);
   int compared = 0;
@@ -136,7 +136,7 @@ TEST(TileForm, FindsTheBusiestWorkerOfAnyNumber) {
     const std::int64_t workers = 1 + (trial % 11);
     const std::int64_t rows = size(random);
     const std::int64_t width = size(random);
-    const Form form = WindowLanes{WindowKind::Pooling, 4, 0, static_cast<std::int32_t>(workers)};
+    const Formula form = WindowLanes{WindowKind::Pooling, 4, 0, static_cast<std::int32_t>(workers)};
     std::int64_t most = -1;
     std::int64_t runs = 0;
     std::int64_t elements = 0;

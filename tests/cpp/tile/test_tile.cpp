@@ -42,7 +42,7 @@ Grid elements() {
           .inner = {TileDim::Elements},
           .outer_step = 1,
           .inner_step = 6,
-          .split = Split::Whole,
+          .split = LeafRule::Whole,
           .modulus = 1,
           .single = false,
           .outer_at_most = 0,
@@ -62,7 +62,7 @@ Blocks blocks() {
 }
 
 /// `coefficients` for every piece of `form`.
-Family family(const Form& form, const std::vector<double>& coefficients) {
+Family family(const Formula& form, const std::vector<double>& coefficients) {
   Family out{.form = form,
              .width = static_cast<std::int32_t>(coefficients.size()),
              .coefficients = {},
@@ -229,7 +229,8 @@ TEST(TileModel, RefusesAKernelThatItCannotEvaluate) {
 }
 
 TEST(TileForm, GivesTheBusiestWorkerItsRuns) {
-  const Form form = WindowLanes{.kind = WindowKind::Pooling, .lanes = 4, .most = 0, .workers = 6};
+  const Formula form =
+      WindowLanes{.kind = WindowKind::Pooling, .lanes = 4, .most = 0, .workers = 6};
   // Three rows of eight are dealt as six shares of four: no run crosses the end of a row.
   const TileShape even = tile({{TileDim::OutH, 3}, {TileDim::OutW, 8}});
   EXPECT_EQ(TileCall(even, needs_of({&form, 1})).field.runs, 1);
@@ -241,7 +242,7 @@ TEST(TileForm, GivesTheBusiestWorkerItsRuns) {
 }
 
 TEST(TileForm, CutsADepthIntoTheFewestWholeVectors) {
-  const Form form =
+  const Formula form =
       Dots{.granule = 2, .vector = 4, .out_group = 2, .workers = 6, .aligned = true, .cast = false};
   const auto chunks = [&](std::int64_t depth) {
     const TileShape shape = product(1, depth, 1);
@@ -254,7 +255,7 @@ TEST(TileForm, CutsADepthIntoTheFewestWholeVectors) {
 }
 
 TEST(Fit, FindsTheCoefficientsThatMadeTheRows) {
-  std::vector<Sample> samples;
+  std::vector<ProfileRow> samples;
   for (std::int64_t n = 1; n < 500; n += 3) {
     const double steps = static_cast<double>((n + 5) / 6);
     samples.push_back({.shape = tile({{TileDim::Elements, n}}),
@@ -262,7 +263,7 @@ TEST(Fit, FindsTheCoefficientsThatMadeTheRows) {
                        .family = -1,
                        .transposed = -1});
   }
-  const std::vector<std::vector<Form>> alternatives = {{elements()}};
+  const std::vector<std::vector<Formula>> alternatives = {{elements()}};
   const KernelFit fit =
       fit_kernel({.function = "exp", .compute = DType::F16, .accumulate = DType::F16}, samples,
                  alternatives, {});
@@ -272,9 +273,9 @@ TEST(Fit, FindsTheCoefficientsThatMadeTheRows) {
 
 TEST(Fit, ChoosesAmongAlternativesByRowsLeftOut) {
   Grid by_four = elements();
-  by_four.split = Split::Steps;
+  by_four.split = LeafRule::Steps;
   by_four.modulus = 4;
-  std::vector<Sample> samples;
+  std::vector<ProfileRow> samples;
   for (std::int64_t n = 1; n < 900; n += 2) {
     const std::int64_t steps = (n + 5) / 6;
     samples.push_back({.shape = tile({{TileDim::Elements, n}}),
@@ -282,17 +283,17 @@ TEST(Fit, ChoosesAmongAlternativesByRowsLeftOut) {
                        .family = -1,
                        .transposed = -1});
   }
-  const std::vector<std::vector<Form>> alternatives = {{elements()}, {by_four}};
+  const std::vector<std::vector<Formula>> alternatives = {{elements()}, {by_four}};
   const KernelFit fit =
       fit_kernel({.function = "exp", .compute = DType::F16, .accumulate = DType::F16}, samples,
                  alternatives, {});
-  EXPECT_EQ(fit.families.front().form, Form(by_four));
+  EXPECT_EQ(fit.families.front().form, Formula(by_four));
 }
 
 TEST(Fit, RefusesRowsWithoutCycles) {
-  const std::vector<Sample> samples = {
+  const std::vector<ProfileRow> samples = {
       {.shape = tile({{TileDim::Elements, 4}}), .cycles = 0, .family = -1, .transposed = -1}};
-  const std::vector<std::vector<Form>> alternatives = {{elements()}};
+  const std::vector<std::vector<Formula>> alternatives = {{elements()}};
   EXPECT_THROW(static_cast<void>(
                    fit_kernel({.function = "exp", .compute = DType::F16, .accumulate = DType::F16},
                               samples, alternatives, {})),
@@ -326,7 +327,7 @@ TEST(TileModelOfAFunction, RefusesWhatIsNoTime) {
   EXPECT_THROW(TileModel(std::vector<KernelName>{}, TileFunction{}), InvalidInput);
 }
 
-TEST(Rates, LearnApartWhatStepsGainBeyondTheFittedRange) {
+TEST(TileRates, LearnApartWhatStepsGainBeyondTheFittedRange) {
   KernelFit narrow = matmul();
   narrow.limit = {1, 64, 64, 64, 1, 1, 1, 1, 1};
   narrow.families[0].outside = {50, 0, 0, 0, 1000, 0, 120, 0, 0, 0};
@@ -334,9 +335,9 @@ TEST(Rates, LearnApartWhatStepsGainBeyondTheFittedRange) {
   const test::OneOp one = test::matmul(256, 256, 256);
   const chip::Chip chip = test::small_chip(48);
   TileTimes times(one.graph, one.op(), chip, model);
-  Rates rates(one.op(), times);
-  const WholeTile within{.time = 1.0, .beyond = false};
-  const WholeTile beyond{.time = 1.0, .beyond = true};
+  TileRates rates(one.op(), times);
+  const TileTime within{.time = 1.0, .beyond = false};
+  const TileTime beyond{.time = 1.0, .beyond = true};
   EXPECT_GT(rates.gain(within), 0.9);  // Smaller calls of this kernel take no less in sum.
   EXPECT_LT(rates.gain(beyond), 0.5);
   EXPECT_EQ(rates.gain(), rates.gain(beyond));

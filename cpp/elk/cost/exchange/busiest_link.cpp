@@ -10,9 +10,9 @@ namespace elk::cost {
 namespace {
 
 /// The first numbers of the cores of a box.
-class First {
+class FirstCores {
  public:
-  First(const chip::Places& sides, std::int64_t count) : sides_(sides) {
+  FirstCores(const chip::PerDim& sides, std::int64_t count) : sides_(sides) {
     std::int64_t inner = 1;
     for (std::size_t dim = sides.size(); dim-- > 0;) {
       digits_[dim] = dim == 0 ? count / inner : count / inner % sides[dim];
@@ -24,7 +24,7 @@ class First {
 
   /// How many of them lie at the place 0 of all dimensions in `zero`, a bit each.
   [[nodiscard]] std::int64_t at(unsigned zero) const { return at(zero, sides_.size(), 0); }
-  /// And at `place` of dimension `dim`.
+  /// How many of them lie at `place` of dimension `dim`, too.
   [[nodiscard]] std::int64_t at(unsigned zero, std::size_t dim, std::int64_t place) const {
     std::int64_t sum = 0;
     bool equal = true;  // Whether the digits so far can be those of the first number outside.
@@ -39,8 +39,8 @@ class First {
   }
 
  private:
-  chip::Places sides_;
-  chip::Places digits_{};
+  chip::PerDim sides_;
+  chip::PerDim digits_{};
 };
 
 constexpr unsigned bit(std::size_t dim) { return 1U << static_cast<unsigned>(dim); }
@@ -49,7 +49,7 @@ constexpr unsigned bit(std::size_t dim) { return 1U << static_cast<unsigned>(dim
 
 BusiestLink::BusiestLink(const chip::Chip& chip) : network_(chip::network_of(chip)) {}
 
-BusiestLink::Line BusiestLink::line(const chip::Places& cores, std::size_t dim) const {
+BusiestLink::CoreLine BusiestLink::line(const chip::PerDim& cores, std::size_t dim) const {
   const bool circle = network_.joint(dim) == chip::Joint::Circle;
   return {
       .cores = cores[dim], .wraps = circle ? network_.length(dim) : 0, .full = network_.full(dim)};
@@ -57,7 +57,7 @@ BusiestLink::Line BusiestLink::line(const chip::Places& cores, std::size_t dim) 
 
 /// On a line with two ends the link after k cores carries, backwards, a message from each core
 /// behind it to each receiver before it; forwards it carries no more than another does backwards.
-std::int64_t BusiestLink::to_each(const Line& line, std::int64_t receivers) {
+std::int64_t BusiestLink::to_each(const CoreLine& line, std::int64_t receivers) {
   const std::int64_t n = line.cores;
   if (line.full) {
     return receivers > 0 ? n - 1 : 0;
@@ -77,7 +77,7 @@ std::int64_t BusiestLink::to_each(const Line& line, std::int64_t receivers) {
                   1);
   for (std::int32_t to = 0; to < receivers; ++to) {
     for (std::int32_t from = 0; from < n; ++from) {
-      links.add(from, {&to, 1}, chip::Turn::RowFirst, 1);
+      links.add(from, {&to, 1}, chip::DimOrder::RowFirst, 1);
     }
   }
   const std::int64_t most = links.busiest();
@@ -87,13 +87,13 @@ std::int64_t BusiestLink::to_each(const Line& line, std::int64_t receivers) {
 
 /// Along each dimension messages pass from everywhere along the dimensions before to the places of
 /// their receivers: on the lines that have most of them, at the first places of those dimensions.
-std::int64_t BusiestLink::to_each(const chip::Places& cores, std::int64_t receivers) {
-  const First first(cores, receivers);
+std::int64_t BusiestLink::to_each(const chip::PerDim& cores, std::int64_t receivers) {
+  const FirstCores first(cores, receivers);
   std::int64_t most = 0;
   std::int64_t merged = 1;  // cores whose messages share a line
   unsigned before = 0;
-  for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
-    const Line along = line(cores, dim);
+  for (const std::uint8_t dim : network_.order(chip::DimOrder::RowFirst)) {
+    const CoreLine along = line(cores, dim);
     const std::int64_t last = along.cores - 1;
     const std::int64_t turn = std::min(first.digit(dim), last);  // Places from here on have fewer.
     const std::int64_t all = first.at(before, dim, last);
@@ -116,15 +116,15 @@ std::int64_t BusiestLink::to_each(const chip::Places& cores, std::int64_t receiv
 
 /// The last link of a line carries what all others send. On a circle every message reaches half of
 /// it each way; of some of its cores, over the link after the first half, from all before.
-std::int64_t BusiestLink::to_all(const Line& line) {
+std::int64_t BusiestLink::to_all(const CoreLine& line) {
   const std::int64_t n = line.cores;
   return line.wraps == 0 ? n - 1 : std::min(n - 1, line.wraps / 2);
 }
 
-std::int64_t BusiestLink::to_all(const chip::Places& cores) const {
+std::int64_t BusiestLink::to_all(const chip::PerDim& cores) const {
   std::int64_t most = 0;
   std::int64_t merged = 1;
-  for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
+  for (const std::uint8_t dim : network_.order(chip::DimOrder::RowFirst)) {
     most = std::max(most, merged * to_all(line(cores, dim)));
     merged *= cores[dim];
   }
@@ -132,7 +132,7 @@ std::int64_t BusiestLink::to_all(const chip::Places& cores) const {
 }
 
 /// Of the first 2 `level` cores the first half all exchange with the second.
-std::int64_t BusiestLink::in_pairs(const chip::Places& cores, std::int64_t level) const {
+std::int64_t BusiestLink::in_pairs(const chip::PerDim& cores, std::int64_t level) const {
   std::size_t dim = network_.dims() - 1;
   std::int64_t inner = 1;  // cores of all lines within one of this dimension
   if (level < cores[dim]) {
@@ -153,11 +153,11 @@ std::int64_t BusiestLink::in_pairs(const chip::Places& cores, std::int64_t level
 
 /// Messages go along one dimension first, so that those from everywhere along it come over the
 /// links of the next.
-std::int64_t BusiestLink::to_first(const chip::Places& cores, std::int64_t others) const {
-  const First first(cores, others + 1);
+std::int64_t BusiestLink::to_first(const chip::PerDim& cores, std::int64_t others) const {
+  const FirstCores first(cores, others + 1);
   std::int64_t most = 0;
   unsigned later = bit(network_.dims()) - 1;
-  for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
+  for (const std::uint8_t dim : network_.order(chip::DimOrder::RowFirst)) {
     later &= ~bit(dim);
     const std::int64_t passing = first.at(later) - first.at(later | bit(dim));
     most = std::max(most, either_way(passing, line(cores, dim)));
@@ -165,11 +165,11 @@ std::int64_t BusiestLink::to_first(const chip::Places& cores, std::int64_t other
   return most;
 }
 
-std::int64_t BusiestLink::from_first(const chip::Places& cores, std::int64_t others) const {
-  const First first(cores, others + 1);
+std::int64_t BusiestLink::from_first(const chip::PerDim& cores, std::int64_t others) const {
+  const FirstCores first(cores, others + 1);
   std::int64_t most = 0;
   unsigned before = 0;
-  for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
+  for (const std::uint8_t dim : network_.order(chip::DimOrder::RowFirst)) {
     const std::int64_t passing = first.at(before) - first.at(before | bit(dim));
     most = std::max(most, either_way(passing, line(cores, dim)));
     before |= bit(dim);
@@ -178,25 +178,25 @@ std::int64_t BusiestLink::from_first(const chip::Places& cores, std::int64_t oth
 }
 
 /// Over the busier of two links where messages may go round either way.
-std::int64_t BusiestLink::either_way(std::int64_t messages, const Line& line) {
+std::int64_t BusiestLink::either_way(std::int64_t messages, const CoreLine& line) {
   return ceil_div(messages, line.wraps == 0 ? 1 : 2);
 }
 
-std::int64_t BusiestLink::steps(std::int64_t distance, const Line& line) {
+std::int64_t BusiestLink::steps(std::int64_t distance, const CoreLine& line) {
   if (line.full) {
     return 0;
   }
   return line.wraps == 0 ? distance : std::min(distance, line.wraps - distance);
 }
 
-std::int64_t BusiestLink::longest(const Line& line) {
+std::int64_t BusiestLink::longest(const CoreLine& line) {
   if (line.full) {
     return 0;
   }
   return line.wraps == 0 ? line.cores - 1 : std::min(line.cores - 1, line.wraps / 2);
 }
 
-std::int64_t BusiestLink::hops(const chip::Places& cores) const {
+std::int64_t BusiestLink::hops(const chip::PerDim& cores) const {
   std::int64_t sum = 0;
   for (std::size_t dim = 0; dim < network_.dims(); ++dim) {
     sum += longest(line(cores, dim));
@@ -204,8 +204,8 @@ std::int64_t BusiestLink::hops(const chip::Places& cores) const {
   return sum;
 }
 
-std::int64_t BusiestLink::hops_in_pairs(const chip::Places& cores, std::int64_t level) const {
-  const First first(cores, level);
+std::int64_t BusiestLink::hops_in_pairs(const chip::PerDim& cores, std::int64_t level) const {
+  const FirstCores first(cores, level);
   std::int64_t sum = 0;
   for (std::size_t dim = 0; dim < network_.dims(); ++dim) {
     sum += steps(first.digit(dim), line(cores, dim));
@@ -214,8 +214,8 @@ std::int64_t BusiestLink::hops_in_pairs(const chip::Places& cores, std::int64_t 
 }
 
 /// To the last of them, or to one of those before it that lie farther inwards.
-std::int64_t BusiestLink::hops_of_first(const chip::Places& cores, std::int64_t others) const {
-  const First first(cores, others);
+std::int64_t BusiestLink::hops_of_first(const chip::PerDim& cores, std::int64_t others) const {
+  const FirstCores first(cores, others);
   const std::size_t dims = network_.dims();
   std::int64_t most = hops_in_pairs(cores, others);
   std::int64_t outer = 0;

@@ -29,7 +29,7 @@ Fabric::Fabric(const chip::Chip& chip)
       delivery_(grid_ && chip.hbm ? chip::delivery(chip).rate
                                   : std::numeric_limits<double>::infinity()) {}
 
-Exchange Fabric::exchange(const Traffic& traffic) const {
+ExchangeCost Fabric::exchange(const Traffic& traffic) const {
   const std::int64_t port = std::max(traffic.received, traffic.sent);
   if (port == 0) {
     return kNoExchange;
@@ -42,9 +42,10 @@ Exchange Fabric::exchange(const Traffic& traffic) const {
   double moving = wire + fragments;
   double latency = static_cast<double>(traffic.hops) * hop_;
   const std::int64_t crossing = std::max(traffic.chip_in, traffic.chip_out);
-  if (crossing > 0) {  // Fragments are taken in while others are still on the links between chips,
+  if (crossing > 0) {  // Fragments are taken in while others are on links between chips, if not on
+                       // links of a grid.
     const double between = static_cast<double>(crossing) / chip_rate_;
-    moving = std::max(moving, between + (grid_ ? fragments : 0.0));  // but after those of a grid.
+    moving = std::max(moving, between + (grid_ ? fragments : 0.0));
     latency += chip_latency_;
   }
   const Seconds syncs = sync(traffic.wide || crossing > 0);
@@ -83,7 +84,7 @@ void Fabric::gather(Traffic& traffic, std::int64_t moved) const {
   traffic.hops = open + (circles / 2);
 }
 
-void Fabric::among(Traffic& traffic, const Neighbours& cores, std::int64_t piece,
+void Fabric::among(Traffic& traffic, const CoresInLine& cores, std::int64_t piece,
                    bool multicast) const {
   if (!grid_) {
     return;
@@ -99,7 +100,7 @@ void Fabric::among(Traffic& traffic, const Neighbours& cores, std::int64_t piece
   traffic.hops = std::max(traffic.hops, ceil_div(cores.apart * (cores.cores - 1), ways));
 }
 
-void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const {
+void Fabric::shift(Traffic& traffic, const CoresInLine& ring, std::int64_t piece) const {
   if (!grid_) {
     return;
   }
@@ -111,7 +112,7 @@ void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece)
   traffic.hops = ring.apart * partition::ring_hops(ring.cores, !ring.around);
 }
 
-Exchange after(const Exchange& first, const Exchange& second) {
+ExchangeCost after(const ExchangeCost& first, const ExchangeCost& second) {
   return {.time = first.time + second.time,
           .bytes = first.bytes + second.bytes,
           .wire = first.wire + second.wire,
@@ -120,7 +121,7 @@ Exchange after(const Exchange& first, const Exchange& second) {
           .use = mean_use({first.use, first.wire.value}, {second.use, second.wire.value})};
 }
 
-Exchange repeated(const Exchange& once, std::int64_t times) {
+ExchangeCost repeated(const ExchangeCost& once, std::int64_t times) {
   const auto factor = static_cast<double>(times);
   return {.time = once.time * factor,
           .bytes = once.bytes * times,

@@ -9,7 +9,7 @@
 namespace elk::cost {
 
 /// One phase of an execute, alone on the chip: what contention acts on.
-struct Exchange {
+struct ExchangeCost {
   Seconds time;    // syncs, fragments and hops included
   Bytes bytes;     // through the busiest core's port: max(received, sent)
   Seconds wire;    // the part of `time` during which the busiest port carries data
@@ -17,7 +17,7 @@ struct Exchange {
   Bytes crossing;  // between chips, into or out of the busiest one
   LinkUse use = kEverywhere;  // of a grid
 
-  friend bool operator==(const Exchange&, const Exchange&) = default;
+  friend bool operator==(const ExchangeCost&, const ExchangeCost&) = default;
 };
 
 /// What one exchange between two syncs moves.
@@ -26,7 +26,7 @@ struct Traffic {
   std::int64_t sent = 0;       // bytes of the busiest core
   std::int64_t fragments = 0;  // contiguous runs into the busiest core
   std::int64_t line = 0;       // on a grid: bytes over the busiest link
-  std::int64_t through = 0;    // the same: bytes that come and go at one core, 0: all of the above
+  std::int64_t through = 0;    // bytes that come and go at one core of a grid; 0: all of the above
   std::int64_t hops = 0;       // on a grid: the longest way
   std::int64_t chip_in = 0;    // bytes into the busiest chip
   std::int64_t chip_out = 0;
@@ -36,7 +36,7 @@ struct Traffic {
 /// Cores in a line of a grid, `apart` hops from one to the next, with as many such groups in turn;
 /// `around`: the last is as far from the first; `full`: the line is a full one, so that each of
 /// them reaches every other through ports.
-struct Neighbours {
+struct CoresInLine {
   std::int64_t cores;
   std::int64_t apart;
   bool around;
@@ -68,7 +68,7 @@ class Fabric {
   explicit Fabric(const chip::Chip& chip);
 
   /// Time of one exchange; zero if nothing moves.
-  [[nodiscard]] Exchange exchange(const Traffic& traffic) const;
+  [[nodiscard]] ExchangeCost exchange(const Traffic& traffic) const;
   [[nodiscard]] Seconds sync(bool wide) const { return wide ? wide_sync_ : sync_; }
   /// Whether cores of several chips sync sooner than those of one.
   [[nodiscard]] bool syncs_sooner_wide() const { return chips_ > 1 && wide_sync_ < sync_; }
@@ -78,9 +78,9 @@ class Fabric {
   void gather(Traffic& traffic, std::int64_t moved) const;
   /// Adds to them an all to all of pieces of `piece` bytes among neighbours; `multicast`: the same
   /// piece goes to all of them.
-  void among(Traffic& traffic, const Neighbours& cores, std::int64_t piece, bool multicast) const;
+  void among(Traffic& traffic, const CoresInLine& cores, std::int64_t piece, bool multicast) const;
   /// Fills them for a shift in a ring, or in the circles of one of its dimensions.
-  void shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const;
+  void shift(Traffic& traffic, const CoresInLine& ring, std::int64_t piece) const;
 
   /// Least time for `bytes` from HBM to pass the edges of one chip's grid; zero off a grid.
   [[nodiscard]] Seconds delivery(double bytes) const { return {bytes / delivery_}; }
@@ -112,13 +112,13 @@ class Fabric {
   double delivery_;
 };
 
-inline constexpr Exchange kNoExchange{
+inline constexpr ExchangeCost kNoExchange{
     .time = {0.0}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}, .crossing = {0}};
 
 /// Two phases after each other.
-[[nodiscard]] Exchange after(const Exchange& first, const Exchange& second);
+[[nodiscard]] ExchangeCost after(const ExchangeCost& first, const ExchangeCost& second);
 
 /// One phase `times` times.
-[[nodiscard]] Exchange repeated(const Exchange& once, std::int64_t times);
+[[nodiscard]] ExchangeCost repeated(const ExchangeCost& once, std::int64_t times);
 
 }  // namespace elk::cost

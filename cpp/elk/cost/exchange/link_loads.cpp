@@ -24,7 +24,7 @@ void add_run(std::span<std::int64_t> change, std::int64_t first, std::int64_t co
 
 }  // namespace
 
-void LinkLoads::Reach::extend(std::int64_t steps) {
+void LinkLoads::LineReach::extend(std::int64_t steps) {
   ahead = std::max(ahead, steps);
   back = std::max(back, -steps);
 }
@@ -42,7 +42,7 @@ LinkLoads::LinkLoads(const chip::Network& network, std::int64_t chips)
   // Places along the dimensions before, whichever of the outer two comes first.
   const std::int64_t rows = network.length(0);
   const std::int64_t cols = network.length(1);
-  const chip::Places places = {1, std::max(rows, cols), rows * cols};
+  const chip::PerDim places = {1, std::max(rows, cols), rows * cols};
   for (std::size_t level = 0; level < network.dims(); ++level) {
     level_[level].make_room(subscript(places[level]));
   }
@@ -50,10 +50,10 @@ LinkLoads::LinkLoads(const chip::Network& network, std::int64_t chips)
 }
 
 void LinkLoads::lay_lines(std::size_t dim) {
-  Lines& lines = lines_.emplace_back(Lines{.count = network_.lines_along(dim),
-                                           .length = network_.length(dim),
-                                           .across = {},
-                                           .change = {}});
+  LineDeltas& lines = lines_.emplace_back(LineDeltas{.count = network_.lines_along(dim),
+                                                     .length = network_.length(dim),
+                                                     .across = {},
+                                                     .change = {}});
   std::int64_t stride = 1;
   for (std::size_t other = network_.dims(); other-- > 0;) {
     lines.across[other] = other == dim ? 0 : stride;
@@ -64,7 +64,7 @@ void LinkLoads::lay_lines(std::size_t dim) {
   }
 }
 
-void LinkLoads::Level::make_room(std::size_t places) {
+void LinkLoads::TreeLevel::make_room(std::size_t places) {
   reach.resize(places);
   reached.resize(places, 0);
   taken.resize(places);
@@ -74,7 +74,7 @@ void LinkLoads::Level::make_room(std::size_t places) {
 void LinkLoads::lay_cores() {
   const auto [rows, cols, layers] = network_.sides();
   cores_.resize(subscript(network_.nodes()));
-  Core* core = cores_.data();
+  CorePlace* core = cores_.data();
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t col = 0; col < cols; ++col) {
       for (std::int64_t layer = 0; layer < layers; ++layer) {
@@ -85,8 +85,8 @@ void LinkLoads::lay_cores() {
   }
 }
 
-void LinkLoads::add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
-                         std::int64_t bytes) {
+void LinkLoads::add_runs(LineDeltas& lines, std::int64_t line, std::int64_t place,
+                         const LineReach& reach, std::int64_t bytes) {
   const std::size_t begin = subscript(line * (lines.length + 1));
   const std::size_t size = subscript(lines.length + 1);
   if (reach.ahead > 0) {
@@ -100,8 +100,8 @@ void LinkLoads::add_runs(Lines& lines, std::int64_t line, std::int64_t place, co
 
 /// Has the tree at hand lead to a core, and returns how many links from its first.
 template <std::size_t Dims, bool Ports>
-std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& network, Order order,
-                                   Reach& along) {
+std::int64_t LinkLoads::reach_core(const TreeEnds& ends, const chip::Network& network,
+                                   chip::DimSequence order, LineReach& along) {
   const auto& [from, to] = ends;
   std::size_t place = 0;
   std::int64_t passed = 0;
@@ -110,7 +110,7 @@ std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& networ
     if (k > 0 && level_[k].take(place, *to)) {
       level_[k].reach[place] = {};
     }
-    Reach& reach = k == 0 ? along : level_[k].reach[place];
+    LineReach& reach = k == 0 ? along : level_[k].reach[place];
     if (Ports && network.full(dim)) {
       reach_port(k, place, ends, order, reach);
     } else {
@@ -124,22 +124,22 @@ std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& networ
 }
 
 template <std::size_t Dims, bool Ports>
-void LinkLoads::add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
-                         std::int64_t bytes) {
+void LinkLoads::add_tree(std::int32_t from, std::span<const std::int32_t> to,
+                         chip::DimSequence order, std::int64_t bytes) {
   const auto cores = static_cast<std::int32_t>(cores_.size());
   const std::int32_t chip = chips_ == 1 ? 0 : from / cores;
-  const Core* const first = cores_.data();
+  const CorePlace* const first = cores_.data();
   const std::int32_t before = chip * cores;  // cores of the chips before
-  const Core& origin = first[from - before];
+  const CorePlace& origin = first[from - before];
   const chip::Network network = network_;  // A copy, which no store can change.
-  Reach along;
+  LineReach along;
   std::int64_t longest = hops_;
   for (const std::int32_t core : to) {
-    const Ends ends{.from = &origin, .to = first + (core - before)};
+    const TreeEnds ends{.from = &origin, .to = first + (core - before)};
     longest = std::max(longest, reach_core<Dims, Ports>(ends, network, order, along));
   }
   hops_ = longest;
-  Lines& row = lines_[order[0]];
+  LineDeltas& row = lines_[order[0]];
   add_runs(row, (chip * row.count) + origin.line[order[0]], origin.place[order[0]], along, bytes);
   for (std::size_t k = 1; k < (Ports ? Dims + 1 : Dims); ++k) {
     add_level<Dims, Ports>(k, origin, chip, order, bytes);
@@ -147,8 +147,8 @@ void LinkLoads::add_tree(std::int32_t from, std::span<const std::int32_t> to, Or
 }
 
 /// Notes that the tree goes from a place of a full line to another, out of the line's one port.
-void LinkLoads::reach_port(std::size_t level, std::size_t place, const Ends& ends, Order order,
-                           Reach& reach) {
+void LinkLoads::reach_port(std::size_t level, std::size_t place, const TreeEnds& ends,
+                           chip::DimSequence order, LineReach& reach) {
   const std::size_t dim = order[level];
   if (ends.to->place[dim] == ends.from->place[dim]) {
     return;
@@ -162,13 +162,13 @@ void LinkLoads::reach_port(std::size_t level, std::size_t place, const Ends& end
 
 /// Adds the lines that the tree at hand takes as number `level`, and forgets them.
 template <std::size_t Dims, bool Ports>
-void LinkLoads::add_level(std::size_t level, const Core& from, std::int64_t chip, Order order,
-                          std::int64_t bytes) {
-  Level& here = level_[level];
+void LinkLoads::add_level(std::size_t level, const CorePlace& from, std::int64_t chip,
+                          chip::DimSequence order, std::int64_t bytes) {
+  TreeLevel& here = level_[level];
   if (Ports && network_.full(order[level - 1])) {
     add_ports(from, chip, level, order, bytes);
   }
-  for (const Taken& taken : std::span(here.taken).first(here.count)) {
+  for (const TreeLine& taken : std::span(here.taken).first(here.count)) {
     here.reached[taken.place] = 0;
     if (level < Dims) {
       const std::size_t dim = order[level];
@@ -182,9 +182,9 @@ void LinkLoads::add_level(std::size_t level, const Core& from, std::int64_t chip
 }
 
 /// The line along the dimension number `level` where the tree comes on its way to `beyond`.
-std::int64_t LinkLoads::line_at(const Core& from, const Core& beyond, std::size_t level,
-                                Order order) const {
-  const Lines& lines = lines_[order[level]];
+std::int64_t LinkLoads::line_at(const CorePlace& from, const CorePlace& beyond, std::size_t level,
+                                chip::DimSequence order) const {
+  const LineDeltas& lines = lines_[order[level]];
   std::int64_t line = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
     line += (k < level ? beyond : from).place[order[k]] * lines.across[order[k]];
@@ -193,11 +193,11 @@ std::int64_t LinkLoads::line_at(const Core& from, const Core& beyond, std::size_
 }
 
 /// Into the places of full lines from which the tree goes on as number `level`.
-void LinkLoads::add_ports(const Core& from, std::int64_t chip, std::size_t level, Order order,
-                          std::int64_t bytes) {
+void LinkLoads::add_ports(const CorePlace& from, std::int64_t chip, std::size_t level,
+                          chip::DimSequence order, std::int64_t bytes) {
   const std::size_t dim = order[level - 1];
-  Lines& lines = lines_[dim];
-  for (const Taken& taken : std::span(level_[level].taken).first(level_[level].count)) {
+  LineDeltas& lines = lines_[dim];
+  for (const TreeLine& taken : std::span(level_[level].taken).first(level_[level].count)) {
     const std::int64_t to = taken.beyond->place[dim];
     if (to != from.place[dim]) {
       const std::int64_t line = line_at(from, *taken.beyond, level - 1, order);
@@ -206,9 +206,9 @@ void LinkLoads::add_ports(const Core& from, std::int64_t chip, std::size_t level
   }
 }
 
-void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, chip::Turn turn,
+void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, chip::DimOrder turn,
                     std::int64_t bytes) {
-  const Order order = network_.order(turn);
+  const chip::DimSequence order = network_.order(turn);
   if (order.size() == 2 && !has_ports_) {
     add_tree<2, false>(from, to, order, bytes);
   } else if (order.size() == 2) {
@@ -222,8 +222,8 @@ void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, chip::T
 
 std::vector<std::int64_t> LinkLoads::loads() const {
   std::vector<std::int64_t> result;
-  for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
-    const Lines& lines = lines_[dim];
+  for (const std::uint8_t dim : network_.order(chip::DimOrder::RowFirst)) {
+    const LineDeltas& lines = lines_[dim];
     for (const std::vector<std::int64_t>& change : lines.change) {
       for (std::int64_t line = 0; line < chips_ * lines.count; ++line) {
         std::int64_t sum = 0;

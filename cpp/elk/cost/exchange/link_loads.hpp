@@ -25,7 +25,7 @@ class LinkLoads {
   LinkLoads(const chip::Network& network, std::int64_t chips);
 
   /// One tree that carries `bytes` from a core to all of `to` on its chip.
-  void add(std::int32_t from, std::span<const std::int32_t> to, chip::Turn turn,
+  void add(std::int32_t from, std::span<const std::int32_t> to, chip::DimOrder turn,
            std::int64_t bytes);
 
   /// Of each link, in the order of `chip::Hop`; of each of these dimension by dimension, chip by
@@ -37,7 +37,7 @@ class LinkLoads {
 
  private:
   /// Steps from a place on a line, forwards and backwards.
-  struct Reach {
+  struct LineReach {
     std::int64_t ahead = 0;
     std::int64_t back = 0;
 
@@ -45,35 +45,35 @@ class LinkLoads {
   };
 
   /// All lines of one dimension; line by line the first differences, one more than there are links.
-  struct Lines {
+  struct LineDeltas {
     std::int64_t count;  // of one chip
     std::int64_t length;
-    chip::Places across;  // from a line to the next one along each dimension, in numbers
+    chip::PerDim across;  // from a line to the next one along each dimension, in numbers
     std::array<std::vector<std::int64_t>, 2> change;  // forwards, backwards
   };
 
   /// Where a core of a chip lies, and the line along each dimension that it lies on.
-  struct Core {
-    chip::Places place;
-    chip::Places line;
+  struct CorePlace {
+    chip::PerDim place;
+    chip::PerDim line;
   };
   /// A line that the tree at hand takes: the number of the place where it comes to it, and a core
   /// that lies on beyond.
-  struct Taken {
+  struct TreeLine {
     std::size_t place;
-    const Core* beyond;
+    const CorePlace* beyond;
   };
   /// What the tree at hand does along the dimension that it takes as such a number: by places along
   /// the dimensions before. Of `taken` the first `count` are.
-  struct Level {
-    std::vector<Reach> reach;
+  struct TreeLevel {
+    std::vector<LineReach> reach;
     std::vector<char> reached;
-    std::vector<Taken> taken;
+    std::vector<TreeLine> taken;
     std::size_t count = 0;
 
     void make_room(std::size_t places);
     /// Whether the tree had not come there yet.
-    bool take(std::size_t place, const Core& beyond) {
+    bool take(std::size_t place, const CorePlace& beyond) {
       if (reached[place] != 0) {
         return false;
       }
@@ -84,39 +84,37 @@ class LinkLoads {
   };
 
   /// Where a tree begins, and one of its ends.
-  struct Ends {
-    const Core* from;
-    const Core* to;
+  struct TreeEnds {
+    const CorePlace* from;
+    const CorePlace* to;
   };
 
-  using Order = std::span<const std::uint8_t>;
-
   template <std::size_t Dims, bool Ports>
-  void add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
+  void add_tree(std::int32_t from, std::span<const std::int32_t> to, chip::DimSequence order,
                 std::int64_t bytes);
   void lay_cores();
   void lay_lines(std::size_t dim);
   template <std::size_t Dims, bool Ports>
-  std::int64_t reach_core(const Ends& ends, const chip::Network& network, Order order,
-                          Reach& along);
-  void add_ports(const Core& from, std::int64_t chip, std::size_t level, Order order,
-                 std::int64_t bytes);
-  void reach_port(std::size_t level, std::size_t place, const Ends& ends, Order order,
-                  Reach& reach);
+  std::int64_t reach_core(const TreeEnds& ends, const chip::Network& network,
+                          chip::DimSequence order, LineReach& along);
+  void add_ports(const CorePlace& from, std::int64_t chip, std::size_t level,
+                 chip::DimSequence order, std::int64_t bytes);
+  void reach_port(std::size_t level, std::size_t place, const TreeEnds& ends,
+                  chip::DimSequence order, LineReach& reach);
   template <std::size_t Dims, bool Ports>
-  void add_level(std::size_t level, const Core& from, std::int64_t chip, Order order,
-                 std::int64_t bytes);
-  [[nodiscard]] std::int64_t line_at(const Core& from, const Core& beyond, std::size_t level,
-                                     Order order) const;
-  static void add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
-                       std::int64_t bytes);
+  void add_level(std::size_t level, const CorePlace& from, std::int64_t chip,
+                 chip::DimSequence order, std::int64_t bytes);
+  [[nodiscard]] std::int64_t line_at(const CorePlace& from, const CorePlace& beyond,
+                                     std::size_t level, chip::DimSequence order) const;
+  static void add_runs(LineDeltas& lines, std::int64_t line, std::int64_t place,
+                       const LineReach& reach, std::int64_t bytes);
 
   chip::Network network_;
   bool has_ports_;  // whether a dimension is full
   std::int64_t chips_;
-  std::vector<Lines> lines_;                      // of each dimension
-  std::vector<Core> cores_;                       // of a chip
-  std::array<Level, chip::kMostDims + 1> level_;  // and the cores that ports lead to
+  std::vector<LineDeltas> lines_;                     // of each dimension
+  std::vector<CorePlace> cores_;                      // of a chip
+  std::array<TreeLevel, chip::kMostDims + 1> level_;  // the cores to which ports lead, too
   std::int64_t hops_ = 0;
 };
 

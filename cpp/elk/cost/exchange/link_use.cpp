@@ -12,7 +12,7 @@ LinkUse link_use(std::span<const std::int64_t> loads, const chip::Chip& chip, st
   const chip::Network network = chip::network_of(chip);
   const std::size_t directions = subscript(network.links());
   const std::size_t parts = kRegions / directions;  // of a line
-  const auto order = network.order(chip::Turn::RowFirst);
+  const auto order = network.order(chip::DimOrder::RowFirst);
   std::array<std::int64_t, kRegions> most{};
   std::size_t at = 0;
   for (std::size_t direction = 0; direction < directions; ++direction) {
@@ -31,7 +31,7 @@ LinkUse link_use(std::span<const std::int64_t> loads, const chip::Chip& chip, st
   return result;
 }
 
-LinkUse mean_use(const Used& first, const Used& second) {
+LinkUse mean_use(const PhaseUse& first, const PhaseUse& second) {
   if (second.wire <= 0.0 || first.use == second.use) {
     return first.use;
   }

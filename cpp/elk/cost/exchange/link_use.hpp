@@ -33,10 +33,10 @@ inline constexpr LinkUse kEverywhere = [] {
                                std::int64_t chips);
 
 /// What two phases after each other keep busy: the mean over the time `wire` of each.
-struct Used {
+struct PhaseUse {
   LinkUse use;
   double wire;
 };
-[[nodiscard]] LinkUse mean_use(const Used& first, const Used& second);
+[[nodiscard]] LinkUse mean_use(const PhaseUse& first, const PhaseUse& second);
 
 }  // namespace elk::cost

@@ -9,7 +9,7 @@
 namespace elk::cost {
 namespace {
 
-struct Sample {
+struct StoreEfficiency {
   double run;  // contiguous bytes on one channel
   double efficiency;
 };
@@ -17,7 +17,7 @@ struct Sample {
 /// data/hbm/ramulator21_hbm.csv, HBM3E-like, random_chunks at queue depth 64, over its value at
 /// 32 KiB. Reads: the file has no scattered writes, and reads and writes cost a bank the same
 /// opening and closing of rows.
-constexpr std::array<Sample, 7> kSamples = {{
+constexpr std::array<StoreEfficiency, 7> kSamples = {{
     {256.0, 0.1998 / 0.8347},
     {512.0, 0.3934 / 0.8347},
     {1024.0, 0.6077 / 0.8347},
@@ -35,8 +35,8 @@ double piece_efficiency(Bytes run) {
     return kSamples.front().efficiency * bytes / kSamples.front().run;
   }
   for (std::size_t k = 1; k < kSamples.size(); ++k) {
-    const Sample& low = kSamples[k - 1];
-    const Sample& high = kSamples[k];
+    const StoreEfficiency& low = kSamples[k - 1];
+    const StoreEfficiency& high = kSamples[k];
     if (bytes <= high.run) {
       const double at = std::log2(bytes / low.run) / std::log2(high.run / low.run);
       return low.efficiency + (at * (high.efficiency - low.efficiency));

@@ -6,7 +6,7 @@
 
 namespace elk::cost {
 
-CutsBelow::CutsBelow(Pricer& pricer, tile::Rates& rates, double limit)
+CutsBelow::CutsBelow(Pricer& pricer, tile::TileRates& rates, double limit)
     : pricer_(pricer),
       rates_(rates),
       limit_(limit),
@@ -21,7 +21,7 @@ void CutsBelow::each(const Look& look) {
 }
 
 /// Every cut with the factors of `before`, the axes after these in any way.
-void CutsBelow::visit(const Prefix& before, const Look& look) {
+void CutsBelow::visit(const FactorPrefix& before, const Look& look) {
   if (before.axes == factors_.size()) {
     arrive(before.rate * before.volume, look);
     return;
@@ -34,10 +34,10 @@ void CutsBelow::visit(const Prefix& before, const Look& look) {
     }
     const std::int64_t length = ceil_div(size, factor);
     const double share = static_cast<double>(length) / static_cast<double>(size);
-    const Prefix here{.axes = axis + 1,
-                      .product = before.product * factor,
-                      .rate = std::max(before.rate, rates_.rate(axis, length)),
-                      .volume = before.volume * (rates_.counts(axis) ? share : 1.0)};
+    const FactorPrefix here{.axes = axis + 1,
+                            .product = before.product * factor,
+                            .rate = std::max(before.rate, rates_.rate(axis, length)),
+                            .volume = before.volume * (rates_.counts(axis) ? share : 1.0)};
     cut_.factor[axis] = factor;
     cut_.tile[axis] = length;
     if (may_take_less(here)) {
@@ -50,7 +50,7 @@ void CutsBelow::visit(const Prefix& before, const Look& look) {
 
 /// Whether a cut with these factors may take less than the limit. What is not known of it yet
 /// stands at its least: the axes uncut so far share and sum nothing.
-bool CutsBelow::may_take_less(const Prefix& here) {
+bool CutsBelow::may_take_less(const FactorPrefix& here) {
   const std::int64_t pieces = cores_ / here.product;  // of the tile that others can cut
   const double compute = here.rate * here.volume / static_cast<double>(pieces);
   if (compute >= limit_) {
@@ -72,7 +72,7 @@ void CutsBelow::arrive(double compute, const Look& look) {
     return;
   }
   pricer_.measure(cut_);
-  const tile::WholeTile whole{
+  const tile::TileTime whole{
       .time = pricer_.tiles().sub_task(cut_.tile),
       .beyond = rates_.tells_beyond() && pricer_.tiles().extrapolated(cut_.tile)};
   if (rates_.gain(whole) * whole.time >= limit_) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "elk/base/units.hpp"
-#include "elk/cost/floor/holding.hpp"
-#include "elk/cost/floor/standing.hpp"
+#include "elk/cost/floor/layout_floor.hpp"
+#include "elk/cost/floor/sram_floor.hpp"
 
 namespace elk::cost {
 
@@ -34,10 +34,12 @@ struct Floor {
   Seconds compute;  // min of the tile time alone
   Bytes link;       // min over plans of bytes received by one core with HBM operands whole
   std::int64_t hbm_bytes = 0;      // of the busiest chip, min over plans
-  std::vector<Corner> corners;     // their Pareto front: min of a e + b r + c h for any a, b, c
-  std::vector<PortUse> port_uses;  // their Pareto front, too
-  std::shared_ptr<const Standing> standing;  // by how its activations lie; null: nothing is known
-  std::vector<Holding> holdings;  // what it needs of SRAM, the faster the more; may not be known
+  std::vector<Corner> corners;     // the Pareto front: min of a e + b r + c h for any a, b, c
+  std::vector<PortUse> port_uses;  // the Pareto front of how cuts use ports
+  std::shared_ptr<const LayoutFloor>
+      layout_floor;  // by how its activations lie; null: nothing is known
+  std::vector<SramFloor>
+      sram_floors;  // what it needs of SRAM, the faster the more; may not be known
 };
 
 }  // namespace elk::cost

@@ -35,13 +35,13 @@ void add_to(std::vector<Need>& kept, const Need& need) {
 
 }  // namespace
 
-FloorSearch::FloorSearch(Pricer& pricer, tile::Rates& rates, std::int64_t cores, bool coarse)
+FloorSearch::FloorSearch(Pricer& pricer, tile::TileRates& rates, std::int64_t cores, bool coarse)
     : pricer_(pricer),
       rates_(rates),
       cores_(cores),
       room_(chip::room(pricer.chip()).value),
       coarse_(coarse),
-      resting_(pricer),
+      activation_floor_(pricer),
       compute_(kUnlimited),
       lengths_(pricer.size().size()),
       size_(pricer.size().size()),
@@ -49,17 +49,17 @@ FloorSearch::FloorSearch(Pricer& pricer, tile::Rates& rates, std::int64_t cores,
 
 /// `cores`: how many the cut uses at most.
 Corner FloorSearch::corner(const Cut& cut, double compute, std::int64_t cores) const {
-  const std::int64_t moved = resting_.moved(cut);
+  const std::int64_t moved = activation_floor_.moved(cut);
   std::int64_t summed = 0;
   double reduced = 0.0;
   for (const Slot& slot : pricer_.slots()) {
     const std::int64_t parts = slot.write ? pricer_.parts_of(cut, slot) : 1;
     if (parts > 1) {
       summed += partials(slot, parts);
-      reduced += resting_.reduced(parts, partials(slot, parts), cores);
+      reduced += activation_floor_.reduced(parts, partials(slot, parts), cores);
     }
   }
-  const double seconds = compute + resting_.seconds(moved, cores) +
+  const double seconds = compute + activation_floor_.seconds(moved, cores) +
                          std::max(reduced * kRoundedDown, cut.reduce.time.value);
   return {.execute = {seconds},
           .link = {(moved + summed + loaded(cut)) / cores_},
@@ -85,8 +85,8 @@ std::int64_t FloorSearch::loaded(const Cut& cut) const {
 
 /// What rotates may come in shifts, beside no compute: its bytes do not count.
 PortUse FloorSearch::port_use(const Cut& cut, double compute) const {
-  std::int64_t received = resting_.moved(cut);
-  const double idle = compute + resting_.still(received) +
+  std::int64_t received = activation_floor_.moved(cut);
+  const double idle = compute + activation_floor_.still(received) +
                       std::max(0.0, cut.reduce.time.value - cut.reduce.wire.value);
   for (const Slot& slot : pricer_.slots()) {
     received += slot.write ? partials(slot, pricer_.parts_of(cut, slot)) : 0;
@@ -139,9 +139,9 @@ bool FloorSearch::skips(const Cut& cut, double least) const {
   });
 }
 
-bool FloorSearch::add(const Cut& cut, const tile::WholeTile& whole, Turns& turns) {
+bool FloorSearch::add(const Cut& cut, const tile::TileTime& whole, TemporalFactorLists& turns) {
   const double least = rates_.least(cut.tile);
-  const double shifted = resting_.wire(overflow(cut));
+  const double shifted = activation_floor_.wire(overflow(cut));
   const double most = limit(cut, cut.cores, shifted);
   if (least >= most) {
     return true;
@@ -155,8 +155,8 @@ bool FloorSearch::add(const Cut& cut, const tile::WholeTile& whole, Turns& turns
   return rates_.holds(best_, least, whole);
 }
 
-FloorSearch::Least FloorSearch::least(const Cut& cut, const tile::WholeTile& whole, Turns& turns,
-                                      double limit, bool steps) {
+FloorSearch::LeastTime FloorSearch::least(const Cut& cut, const tile::TileTime& whole,
+                                          TemporalFactorLists& turns, double limit, bool steps) {
   const double exchanges = ports(cut, 0.0);
   const double tiles = rates_.least(cut.tile);
   if (tiles + exchanges >= limit) {
@@ -172,7 +172,7 @@ FloorSearch::Least FloorSearch::least(const Cut& cut, const tile::WholeTile& who
   by_steps_.fill(limit - exchanges);
   time_tiles(cut, whole, turns, limit - exchanges);
   tells_steps_ = false;
-  const double overflowing = resting_.wire(overflow(cut));
+  const double overflowing = activation_floor_.wire(overflow(cut));
   const double beside = corner(cut, 0.0, cut.cores).execute.value + overflowing;
   const PortUse use = port_use(cut, best_);
   TimeOfSteps turned = by_steps_;
@@ -184,19 +184,19 @@ FloorSearch::Least FloorSearch::least(const Cut& cut, const tile::WholeTile& who
           .turned = turned,
           .ports = std::min(beside + best_, ports(cut, best_)),
           .idle = use.idle.value,
-          .carried = resting_.wire(use.carried.value),
+          .carried = activation_floor_.wire(use.carried.value),
           .overflow = overflowing,
           .sound = rates_.holds(best_, tiles, whole)};
 }
 
 double FloorSearch::ports(const Cut& cut, double compute) const {
   const PortUse use = port_use(cut, compute);
-  return use.idle.value + resting_.wire(use.carried.value);
+  return use.idle.value + activation_floor_.wire(use.carried.value);
 }
 
 /// The cheapest way through the tiles of a cut, if it takes less than `limit`: in `best_`.
-void FloorSearch::time_tiles(const Cut& cut, const tile::WholeTile& whole, Turns& turns,
-                             double limit) {
+void FloorSearch::time_tiles(const Cut& cut, const tile::TileTime& whole,
+                             TemporalFactorLists& turns, double limit) {
   roomy_ = fits(cut, cut.tile);
   best_ = roomy_ ? whole.time : kUnlimited;
   if (rates_.gain(whole) * whole.time < limit) {
@@ -262,7 +262,7 @@ std::int64_t FloorSearch::least_extent(const Cut& cut, std::size_t slot, std::si
 }
 
 /// Every length of the sub-tasks along each axis to which some operand's rotation could lead.
-void FloorSearch::list_lengths(const Cut& cut, Turns& turns) {
+void FloorSearch::list_lengths(const Cut& cut, TemporalFactorLists& turns) {
   for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
     lengths_[axis].assign(1, cut.tile[axis]);
   }
@@ -279,7 +279,7 @@ void FloorSearch::list_lengths(const Cut& cut, Turns& turns) {
   }
 }
 
-void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
+void FloorSearch::list_paces(const Cut& cut, TemporalFactorLists& turns) {
   list_lengths(cut, turns);
   paces_.clear();
   for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
@@ -303,23 +303,23 @@ void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
 
 /// The cheapest way through the tiles of a cut in equal steps, if it takes less than `limit`: tries
 /// every pace of the axes from number `at` on. After every step but the last something shifts.
-void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const Cut& cut) {
+void FloorSearch::split(std::size_t at, const StepTotals& steps, double limit, const Cut& cut) {
   if (at == paces_.size()) {
     if (roomy_ || fits(cut, size_)) {
       take(steps.count, (steps.count * pricer_.tiles().sub_task(size_)) +
-                            ((steps.count - 1.0) * resting_.shift()));
+                            ((steps.count - 1.0) * activation_floor_.shift()));
     }
     return;
   }
   const std::size_t axis = paces_[at].axis;
   for (const Pace& pace : paces_[at].paces) {
     const double count = steps.count * pace.count;
-    const double shifts = (count - 1.0) * resting_.shift();
+    const double shifts = (count - 1.0) * activation_floor_.shift();
     const double rate = std::max(steps.rate, pace.rate);
     const double volume = steps.volume * pace.growth;
     const double known = tells_steps_ ? limit : std::min(best_, limit);
     if ((rate * steps.volume) + shifts >= known) {
-      return;  // Nor is any shorter one better: more steps, at a higher rate.
+      return;  // A shorter one is no better: more steps, at a higher rate.
     }
     if ((rate * volume) + shifts < known) {
       size_[axis] = pace.length;
@@ -345,8 +345,8 @@ Floor FloorSearch::result() const {
               .hbm_bytes = 0,
               .corners = corners_,
               .port_uses = port_uses_,
-              .standing = nullptr,
-              .holdings = {}};
+              .layout_floor = nullptr,
+              .sram_floors = {}};
   std::sort(floor.corners.begin(), floor.corners.end(), [](const Corner& a, const Corner& b) {
     return std::tie(a.execute, a.link, a.hbm_bytes) < std::tie(b.execute, b.link, b.hbm_bytes);
   });

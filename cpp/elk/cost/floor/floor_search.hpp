@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "elk/cost/floor/activation_floor.hpp"
 #include "elk/cost/floor/floor.hpp"
-#include "elk/cost/floor/resting.hpp"
 #include "elk/cost/price/pricer.hpp"
-#include "elk/cost/price/turns.hpp"
+#include "elk/cost/price/temporal_factors.hpp"
 #include "elk/tile/rate.hpp"
 
 namespace elk::cost {
@@ -21,12 +21,12 @@ namespace elk::cost {
 /// A cut counts with the cheapest sub-task that any rotation of its operands could lead to, each
 /// axis at each of its paces, whether one plan can have them together or not, if a core has room
 /// for what it reads and the results; with its reductions; with the bytes that all cores receive
-/// from HBM and in reductions; and with what its activations move at least (`Resting`). What it
-/// leaves of the ports to preloads counts the same.
+/// from HBM and in reductions; and with what its activations move at least (`ActivationFloor`).
+/// What it leaves of the ports to preloads counts the same.
 class FloorSearch {
  public:
   /// `coarse`: what ports receive of HBM operands is not told apart, but counts once for all cuts.
-  FloorSearch(Pricer& pricer, tile::Rates& rates, std::int64_t cores, bool coarse);
+  FloorSearch(Pricer& pricer, tile::TileRates& rates, std::int64_t cores, bool coarse);
 
   /// Whether a cut changes nothing whose tiles take at least `least`. Of the cut, its factors,
   /// sharers, reductions and HBM bytes must be known, or no more than they are.
@@ -38,14 +38,14 @@ class FloorSearch {
     keep(port_use(cut, least));
   }
   /// False if a tile undercut the rates. `whole`: the cut's tile.
-  [[nodiscard]] bool add(const Cut& cut, const tile::WholeTile& whole, Turns& turns);
+  [[nodiscard]] bool add(const Cut& cut, const tile::TileTime& whole, TemporalFactorLists& turns);
 
   /// What an execute of a cut takes at least, all in all and with its exchanges spread over all
   /// ports: `idle` and `carried` of its `PortUse`. The latter is no more; `limit` or more if it is
   /// not less.
-  struct Least {
+  struct LeastTime {
     double execute;
-    double whole;  // the same in one step
+    double whole;  // `execute` in one step
     TimeOfSteps turned{};
     double ports;
     double idle;      // of the latter
@@ -54,8 +54,8 @@ class FloorSearch {
     bool sound;       // false if a tile undercut the rates
   };
   /// `steps`: whether times of several steps are asked for; no more than `limit`.
-  [[nodiscard]] Least least(const Cut& cut, const tile::WholeTile& whole, Turns& turns,
-                            double limit, bool steps);
+  [[nodiscard]] LeastTime least(const Cut& cut, const tile::TileTime& whole,
+                                TemporalFactorLists& turns, double limit, bool steps);
   /// The latter if the tiles take `compute`; of the cut is known what `skips` needs.
   [[nodiscard]] double ports(const Cut& cut, double compute) const;
   [[nodiscard]] Floor result() const;
@@ -67,16 +67,17 @@ class FloorSearch {
   [[nodiscard]] std::int64_t partials(const Slot& slot, std::int64_t parts) const;
   void keep(const Corner& corner);
   void keep(const PortUse& use);
-  void time_tiles(const Cut& cut, const tile::WholeTile& whole, Turns& turns, double limit);
-  void list_lengths(const Cut& cut, Turns& turns);
-  void list_paces(const Cut& cut, Turns& turns);
+  void time_tiles(const Cut& cut, const tile::TileTime& whole, TemporalFactorLists& turns,
+                  double limit);
+  void list_lengths(const Cut& cut, TemporalFactorLists& turns);
+  void list_paces(const Cut& cut, TemporalFactorLists& turns);
   [[nodiscard]] double limit(const Cut& cut, std::int64_t cores, double shifted) const;
-  struct Steps {
+  struct StepTotals {
     double count;
     double volume;  // of all of them
     double rate;    // least, of a unit of it
   };
-  void split(std::size_t at, const Steps& steps, double limit, const Cut& cut);
+  void split(std::size_t at, const StepTotals& steps, double limit, const Cut& cut);
   void take(double steps, double time);
   [[nodiscard]] bool fits(const Cut& cut, std::span<const std::int64_t> size) const;
   [[nodiscard]] std::int64_t overflow(const Cut& cut) const;
@@ -84,11 +85,11 @@ class FloorSearch {
                                           std::span<const std::int64_t> size) const;
 
   Pricer& pricer_;
-  tile::Rates& rates_;
+  tile::TileRates& rates_;
   std::int64_t cores_;
   std::int64_t room_;
   bool coarse_;
-  Resting resting_;
+  ActivationFloor activation_floor_;
   double compute_;
   std::vector<Corner> corners_;
   std::vector<PortUse> port_uses_;

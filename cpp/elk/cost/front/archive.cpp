@@ -7,7 +7,7 @@ namespace elk::cost {
 namespace {
 
 /// Steps of equal ratio, from the first octave up.
-struct Steps {
+struct LogScale {
   int bits;    // of the mantissa that tell steps within an octave apart
   int octave;  // below it there is one step
 
@@ -32,24 +32,24 @@ struct Steps {
   static constexpr std::size_t kCount = 160;
 };
 
-constexpr Steps kSpace{.bits = 4, .octave = 10};
-constexpr Steps kExchange{.bits = 3, .octave = 6};
+constexpr LogScale kSpace{.bits = 4, .octave = 10};
+constexpr LogScale kExchange{.bits = 3, .octave = 6};
 
-bool covers(const Point& a, const Point& b) {
+bool covers(const Merits& a, const Merits& b) {
   return a.space <= b.space && a.exchange <= b.exchange && a.hbm <= b.hbm && a.time <= b.time;
 }
 
 }  // namespace
 
-Archive::Stairs::Stairs()
-    : times_(Steps::kCount * Steps::kCount, std::numeric_limits<double>::infinity()) {}
+Archive::PrefixMinima::PrefixMinima()
+    : times_(LogScale::kCount * LogScale::kCount, std::numeric_limits<double>::infinity()) {}
 
 /// Times fall along both sides, so that what is not better on one step is not on any beyond it.
-void Archive::Stairs::add(std::size_t space, std::size_t exchange, double time) {
-  for (; space < Steps::kCount; ++space) {
-    double* row = times_.data() + (space * Steps::kCount);
+void Archive::PrefixMinima::add(std::size_t space, std::size_t exchange, double time) {
+  for (; space < LogScale::kCount; ++space) {
+    double* row = times_.data() + (space * LogScale::kCount);
     std::size_t step = exchange;
-    while (step < Steps::kCount && row[step] > time) {
+    while (step < LogScale::kCount && row[step] > time) {
       row[step++] = time;
     }
     if (step == exchange) {
@@ -58,20 +58,20 @@ void Archive::Stairs::add(std::size_t space, std::size_t exchange, double time) 
   }
 }
 
-double Archive::Stairs::time(const Point& corner) const {
-  return times_[(kSpace.of(corner.space) * Steps::kCount) + kExchange.of(corner.exchange)];
+double Archive::PrefixMinima::time(const Merits& corner) const {
+  return times_[(kSpace.of(corner.space) * LogScale::kCount) + kExchange.of(corner.exchange)];
 }
 
 Archive::Archive(std::int64_t least_hbm) : least_hbm_(least_hbm) {}
 
-bool Archive::excludes(const Point& corner) {
+bool Archive::excludes(const Merits& corner) {
   if (sure_.time(corner) < corner.time) {
     return true;
   }
   if (possible_.time(corner) >= corner.time) {
     return false;
   }
-  const auto beats = [&corner](const Point& point) {
+  const auto beats = [&corner](const Merits& point) {
     return point.time < corner.time && point.exchange <= corner.exchange &&
            point.hbm <= corner.hbm && point.space <= corner.space;
   };
@@ -87,11 +87,11 @@ bool Archive::excludes(const Point& corner) {
   return false;
 }
 
-Archive::Place Archive::add(const Point& point, std::size_t& id) {
+Archive::Dominance Archive::add(const Merits& point, std::size_t& id) {
   for (std::size_t i = 0; i < points_.size() && points_[i].space <= point.space; ++i) {
     if (covers(points_[i], point)) {
       id = ids_[i];
-      return points_[i] == point ? Place::Equal : Place::Covered;
+      return points_[i] == point ? Dominance::Equal : Dominance::Covered;
     }
   }
   std::size_t kept = 0;
@@ -105,7 +105,7 @@ Archive::Place Archive::add(const Point& point, std::size_t& id) {
   ids_.resize(kept);
   const auto at =
       std::upper_bound(points_.begin(), points_.end(), point,
-                       [](const Point& a, const Point& b) { return a.space < b.space; });
+                       [](const Merits& a, const Merits& b) { return a.space < b.space; });
   id = next_++;
   ids_.insert(ids_.begin() + (at - points_.begin()), id);
   points_.insert(at, point);
@@ -113,7 +113,7 @@ Archive::Place Archive::add(const Point& point, std::size_t& id) {
     sure_.add(kSpace.from(point.space), kExchange.from(point.exchange), point.time);
   }
   possible_.add(kSpace.of(point.space), kExchange.of(point.exchange), point.time);
-  return Place::New;
+  return Dominance::New;
 }
 
 }  // namespace elk::cost

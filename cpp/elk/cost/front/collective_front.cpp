@@ -47,7 +47,7 @@ class CutList {
 /// Least time between chips of any cut, adds and scatter aside, and least bytes that a core
 /// receives.
 Corner least_of_links(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip) {
-  const partition::Held whole = partition::held_by_chip(graph, op);
+  const partition::CollectiveBytes whole = partition::held_by_chip(graph, op);
   const std::int64_t ports = chip.inter_chip->port_cores;
   const LinkPhase link =
       link_phase(op.kind, whole, {.before = whole.before / ports, .after = whole.after / ports},
@@ -100,8 +100,8 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
                 .hbm_bytes = 0,
                 .corners = {least_of_links(graph, op, chip)},
                 .port_uses = {},
-                .standing = nullptr,
-                .holdings = {}},
+                .layout_floor = nullptr,
+                .sram_floors = {}},
       .smallest = {0}};
   std::vector<PlanOption> fitting;
   CutList cuts(factors, cores);

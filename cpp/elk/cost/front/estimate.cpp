@@ -19,10 +19,10 @@ namespace {
 constexpr int kRounds = 8;
 
 /// Cuts priced one by one, and the best of them.
-class Walk {
+class CutWalk {
  public:
-  Walk(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-       const tile::TileModel& tiles)
+  CutWalk(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+          const tile::TileModel& tiles)
       : graph_(graph),
         op_(op),
         chip_(chip),
@@ -46,12 +46,12 @@ class Walk {
   }
 
  private:
-  using Factor = std::vector<std::int64_t>;
+  using FactorTuple = std::vector<std::int64_t>;
 
   struct Visited {
     bool too_large;
     double time;
-    Factor factors;
+    FactorTuple factors;
     double exchange;
 
     // NOLINTNEXTLINE(readability-implicit-bool-conversion): the comparison as it is defaulted
@@ -62,7 +62,7 @@ class Walk {
   bool double_one() {
     std::optional<Visited> next;
     for (std::size_t axis = 0; axis < at_.size(); ++axis) {
-      const Factor there = further(at_, axis, 2 * at_[axis]);
+      const FactorTuple there = further(at_, axis, 2 * at_[axis]);
       const auto found = there == at_ ? std::nullopt : visit(there);
       next = found && (!next || *found < *next) ? found : next;
     }
@@ -73,7 +73,7 @@ class Walk {
   /// Every axis over every dimension of the grid, as often as they go.
   void lay_out() {
     const auto most = [&](std::size_t axis, std::int64_t limit) {
-      const Factor& choice = factors_[axis];
+      const FactorTuple& choice = factors_[axis];
       return *(std::upper_bound(choice.begin(), choice.end(), limit) - 1);
     };
     const chip::Network& network = pricer_.fabric().chip();
@@ -84,7 +84,7 @@ class Walk {
       ways *= axes;
     }
     for (std::int64_t way = 0; way < ways; ++way) {
-      Factor there = at_;
+      FactorTuple there = at_;
       std::vector<bool> laid(at_.size(), false);
       std::int64_t left = ways;
       for (std::size_t dim = 0; dim < network.dims(); ++dim) {
@@ -101,12 +101,12 @@ class Walk {
   /// cores for; false where none is better.
   bool trade() {
     const std::optional<Visited> before = best_;
-    const Factor from = before->factors;
+    const FactorTuple from = before->factors;
     for (std::size_t less = 0; less <= from.size(); ++less) {
-      const Factor start = less < from.size() ? halved(from, less) : from;
+      const FactorTuple start = less < from.size() ? halved(from, less) : from;
       for (std::size_t more = 0; more < from.size(); ++more) {
         for (const std::int64_t wanted : {2 * start[more], cores_}) {
-          const Factor there = further(start, more, wanted);
+          const FactorTuple there = further(start, more, wanted);
           if (more != less && there != from) {
             static_cast<void>(visit(there));
           }
@@ -117,23 +117,24 @@ class Walk {
   }
 
   /// `from` with the axis cut in no more than half as many.
-  [[nodiscard]] Factor halved(const Factor& from, std::size_t axis) const {
-    const Factor& choice = factors_[axis];
+  [[nodiscard]] FactorTuple halved(const FactorTuple& from, std::size_t axis) const {
+    const FactorTuple& choice = factors_[axis];
     const auto above = std::upper_bound(choice.begin(), choice.end(), from[axis] / 2);
-    Factor result = from;
+    FactorTuple result = from;
     result[axis] = above == choice.begin() ? 1 : *(above - 1);
     return result;
   }
 
   /// `from` with the axis cut in `wanted`, or as often as cores are left for.
-  [[nodiscard]] Factor further(const Factor& from, std::size_t axis, std::int64_t wanted) const {
+  [[nodiscard]] FactorTuple further(const FactorTuple& from, std::size_t axis,
+                                    std::int64_t wanted) const {
     const std::int64_t others =
         std::accumulate(from.begin(), from.end(), std::int64_t{1}, std::multiplies<>()) /
         from[axis];
-    const Factor& choice = factors_[axis];
+    const FactorTuple& choice = factors_[axis];
     const auto reach = std::upper_bound(choice.begin(), choice.end(), cores_ / others);
     const auto there = std::lower_bound(choice.begin(), reach, wanted);
-    Factor result = from;
+    FactorTuple result = from;
     if (reach != choice.begin()) {
       result[axis] = std::max(from[axis], there == reach ? *(reach - 1) : *there);
     }
@@ -141,9 +142,9 @@ class Walk {
   }
 
   /// What the cut costs; empty if the chip's grid has no place for it.
-  std::optional<Visited> visit(const Factor& factors) {
-    const auto plan = partition::complete_plan(graph_, op_, factors,
-                                               std::vector<Factor>(op_.operands.size()), chip_);
+  std::optional<Visited> visit(const FactorTuple& factors) {
+    const auto plan = partition::complete_plan(
+        graph_, op_, factors, std::vector<FactorTuple>(op_.operands.size()), chip_);
     if (!plan) {
       return std::nullopt;
     }
@@ -159,7 +160,7 @@ class Walk {
 
   /// Of activations, which seldom come from everywhere: on a grid at most what each core receives,
   /// over one link.
-  [[nodiscard]] double gather_time(const Exchange& gather) const {
+  [[nodiscard]] double gather_time(const ExchangeCost& gather) const {
     const double near = chip_.interconnect.sync_latency.value +
                         (static_cast<double>(gather.bytes.value) / chip_.interconnect.link_rate);
     return pricer_.fabric().grid() ? std::min(gather.time.value, near) : gather.time.value;
@@ -171,7 +172,7 @@ class Walk {
   std::int64_t cores_;
   Factors factors_;
   Pricer pricer_;
-  Factor at_;
+  FactorTuple at_;
   std::optional<Visited> best_;
 };
 
@@ -179,7 +180,7 @@ class Walk {
 
 Estimate estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                   const tile::TileModel& tiles) {
-  return Walk(graph, op, chip, tiles).run();
+  return CutWalk(graph, op, chip, tiles).run();
 }
 
 }  // namespace elk::cost

@@ -10,7 +10,7 @@ namespace elk::cost {
 /// What a plan takes alone.
 struct Estimate {
   Seconds time;
-  Seconds exchange;  // of that, in which the ports of its cores carry its own data
+  Seconds exchange;  // in which the ports of its cores carry its own data
 };
 
 /// About what a fast plan of `op` takes alone, activations gathered, on a grid from nearby, where

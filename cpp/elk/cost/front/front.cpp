@@ -23,21 +23,23 @@ namespace {
 
 /// Searches until no tile beats the least times assumed; one that does lowers them. Leaves its
 /// trails, if asked to.
-Found search(Pricer& pricer, tile::Rates& rates, const Constraints& constraints, Searched* left) {
+SearchResult search(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints,
+                    SearchRecord* left) {
   for (;;) {
     Trail* trail = left != nullptr ? &left->trails.emplace_back() : nullptr;
-    Search attempt(pricer, rates, constraints, {.left = trail, .followed = nullptr});
+    FrontSearch attempt(pricer, rates, constraints, {.left = trail, .followed = nullptr});
     if (attempt.run()) {
       return attempt.found();
     }
   }
 }
 
-/// The same by the trails of another search; nothing where they lead elsewhere.
-std::optional<Found> followed(Pricer& pricer, tile::Rates rates, const Constraints& constraints,
-                              const std::vector<Trail>& trails) {
+/// What a search finds by the trails of another one; nothing where they lead elsewhere.
+std::optional<SearchResult> followed(Pricer& pricer, tile::TileRates rates,
+                                     const Constraints& constraints,
+                                     const std::vector<Trail>& trails) {
   for (const Trail& trail : trails) {
-    Search attempt(pricer, rates, constraints, {.left = nullptr, .followed = &trail});
+    FrontSearch attempt(pricer, rates, constraints, {.left = nullptr, .followed = &trail});
     if (attempt.run()) {
       return attempt.found();
     }
@@ -48,7 +50,7 @@ std::optional<Found> followed(Pricer& pricer, tile::Rates rates, const Constrain
   return std::nullopt;
 }
 
-PlanOption priced(Pricer& pricer, const Candidate& candidate) {
+PlanOption priced(Pricer& pricer, const PlanFactors& candidate) {
   const ir::Op& op = pricer.op();
   const auto plan = partition::complete_plan(pricer.graph(), op, candidate.factors,
                                              candidate.temporal, pricer.chip());
@@ -58,22 +60,22 @@ PlanOption priced(Pricer& pricer, const Candidate& candidate) {
   return price(pricer.graph(), op, *plan, pricer.chip(), pricer);
 }
 
-bool by_candidate(const std::pair<Candidate, PlanOption>& a,
-                  const std::pair<Candidate, PlanOption>& b) {
+bool by_candidate(const std::pair<PlanFactors, PlanOption>& a,
+                  const std::pair<PlanFactors, PlanOption>& b) {
   return a.first < b.first;
 }
 
 /// The plans with their costs: those of `earlier` anew only by how long preloads take, where that
 /// is all that the rate of the HBM tells.
-std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& candidates,
-                               const Searched* earlier, Searched* left) {
+std::vector<PlanOption> priced(Pricer& pricer, const std::vector<PlanFactors>& candidates,
+                               const SearchRecord* earlier, SearchRecord* left) {
   std::vector<PlanOption> options;
   options.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) {
+  for (const PlanFactors& candidate : candidates) {
     if (earlier != nullptr && !pricer.fabric().grid()) {
       const auto known =
           std::lower_bound(earlier->options.begin(), earlier->options.end(), candidate,
-                           [](const auto& one, const Candidate& it) { return one.first < it; });
+                           [](const auto& one, const PlanFactors& it) { return one.first < it; });
       if (known != earlier->options.end() && known->first == candidate) {
         retime(options.emplace_back(known->second).states, pricer.chip());
         continue;
@@ -88,7 +90,7 @@ std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& can
 }
 
 /// Plans that cut as `plan` does or more coarsely, at no longer tiles, and fit a core.
-std::vector<PlanOption> coarser(Pricer& pricer, const Candidate& plan, Seconds most) {
+std::vector<PlanOption> coarser(Pricer& pricer, const PlanFactors& plan, Seconds most) {
   const bool rotates = std::any_of(plan.temporal.begin(), plan.temporal.end(),
                                    [](const auto& parts) { return !parts.empty(); });
   std::vector<PlanOption> result;
@@ -125,15 +127,15 @@ bool covers(const PlanOption& a, const PlanOption& b) {
 
 /// Of the cuts that trade time for room, the plans that `options` lack: in vast spaces, these are
 /// of a grid of factors.
-std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& holdings,
+std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<SramFloor>& sram_floors,
                                 const std::vector<PlanOption>& options) {
   std::vector<PlanOption> result;
-  for (const Holding& holding : holdings) {
-    if (holding.factors.empty()) {
+  for (const SramFloor& sram_floor : sram_floors) {
+    if (sram_floor.factors.empty()) {
       continue;
     }
     const auto whole = partition::complete_plan(
-        pricer.graph(), pricer.op(), holding.factors,
+        pricer.graph(), pricer.op(), sram_floor.factors,
         std::vector<std::vector<std::int64_t>>(pricer.op().operands.size()), pricer.chip());
     if (!whole) {
       continue;
@@ -150,11 +152,11 @@ std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& hold
 }
 
 /// What is known, or the equal that an earlier search left: who keeps bounds goes by that.
-std::shared_ptr<const Standing> kept_if_equal(Standing known, const Searched* earlier) {
-  if (earlier != nullptr && earlier->standing != nullptr && *earlier->standing == known) {
-    return earlier->standing;
+std::shared_ptr<const LayoutFloor> kept_if_equal(LayoutFloor known, const SearchRecord* earlier) {
+  if (earlier != nullptr && earlier->layout_floor != nullptr && *earlier->layout_floor == known) {
+    return earlier->layout_floor;
   }
-  return std::make_shared<const Standing>(std::move(known));
+  return std::make_shared<const LayoutFloor>(std::move(known));
 }
 
 bool before(const PlanOption& a, const PlanOption& b) {
@@ -169,16 +171,16 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
     return collective_front(graph, op, chip, tiles);
   }
   Pricer pricer(graph, op, chip, tiles);
-  return front(pricer, tile::Rates(op, pricer.tiles()), constraints, nullptr, nullptr);
+  return front(pricer, tile::TileRates(op, pricer.tiles()), constraints, nullptr, nullptr);
 }
 
-Front front(Pricer& pricer, tile::Rates rates, const Constraints& constraints,
-            const Searched* earlier, Searched* left) {
-  std::optional<Found> known =
+Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraints,
+            const SearchRecord* earlier, SearchRecord* left) {
+  std::optional<SearchResult> known =
       earlier != nullptr ? followed(pricer, rates, constraints, earlier->trails) : std::nullopt;
   const bool follows = known.has_value();
-  const Found found = follows ? std::move(*known) : search(pricer, rates, constraints, left);
-  const auto with_costs = [&](const std::vector<Candidate>& plans) {
+  const SearchResult found = follows ? std::move(*known) : search(pricer, rates, constraints, left);
+  const auto with_costs = [&](const std::vector<PlanFactors>& plans) {
     return priced(pricer, plans, earlier, left);
   };
   Front front{.options = with_costs(found.members),
@@ -196,19 +198,20 @@ Front front(Pricer& pricer, tile::Rates rates, const Constraints& constraints,
   }
   std::vector<PlanOption> coarse = coarser(pricer, found.fastest.front(), fastest.front().time);
   if (follows) {
-    front.floor.standing = earlier->standing;
-    front.floor.holdings = earlier->holdings;
+    front.floor.layout_floor = earlier->layout_floor;
+    front.floor.sram_floors = earlier->sram_floors;
   } else {
-    front.floor.standing = kept_if_equal(standing(pricer, rates, front.floor), earlier);
-    front.floor.holdings = holdings(pricer, rates, front.floor, largest_preload(fastest.front()));
+    front.floor.layout_floor = kept_if_equal(layout_floor(pricer, rates, front.floor), earlier);
+    front.floor.sram_floors =
+        sram_floors(pricer, rates, front.floor, largest_preload(fastest.front()));
   }
   if (left != nullptr) {
-    left->standing = front.floor.standing;
-    left->holdings = front.floor.holdings;
+    left->layout_floor = front.floor.layout_floor;
+    left->sram_floors = front.floor.sram_floors;
   }
   std::vector<PlanOption> roomy;
   if (constraints.min_core_share <= 0.0 && constraints.max_padding <= 0.0) {
-    roomy = roomier(pricer, front.floor.holdings, front.options);
+    roomy = roomier(pricer, front.floor.sram_floors, front.options);
   }
   const partition::ExecutePlan chosen = fastest.front().plan;
   const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };

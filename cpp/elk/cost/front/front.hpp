@@ -26,7 +26,7 @@ struct Constraints {
 
 struct Counts {
   std::int64_t complete;  // F_op x f_t
-  std::int64_t filtered;  // that pass the constraints and fit SRAM
+  std::int64_t filtered;  // plans that pass the constraints and fit SRAM
   std::int64_t pareto;
 };
 

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kThinned = 2048;              // cuts from which a front is thinned
 constexpr std::int64_t kVast = 40000;                // cuts from which a space is vast
 constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
-constexpr std::int64_t kFewCombinations = 32;        // the same, in the front of a vast space
+constexpr std::int64_t kFewCombinations =
+    32;  // of turns under one cut, in the front of a vast space
 constexpr double kManyCores = 0.85;
 
 }  // namespace
@@ -26,25 +27,26 @@ bool is_vast(const ir::Op& op, const chip::Chip& chip) {
   return count_cuts(all_factors(op, cores), cores, kVast) > kVast;
 }
 
-void Collection::add(const Point& point, Candidate&& plan) {
+void Collection::add(const Merits& point, PlanFactors&& plan) {
   std::size_t id = 0;
-  const Archive::Place place = archive.add(point, id);
-  if (place == Archive::Place::New) {
+  const Archive::Dominance place = archive.add(point, id);
+  if (place == Archive::Dominance::New) {
     plans.push_back(std::move(plan));
-  } else if (place == Archive::Place::Equal && plan < plans[id]) {
+  } else if (place == Archive::Dominance::Equal && plan < plans[id]) {
     plans[id] = std::move(plan);
   }
 }
 
-std::vector<Candidate> Collection::members() const {
-  std::vector<Candidate> result;
+std::vector<PlanFactors> Collection::members() const {
+  std::vector<PlanFactors> result;
   for (const std::size_t id : archive.members()) {
     result.push_back(plans[id]);
   }
   return result;
 }
 
-Search::Search(Pricer& pricer, tile::Rates& rates, const Constraints& constraints, Trails trails)
+FrontSearch::FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints,
+                         Trails trails)
     : pricer_(pricer),
       rates_(rates),
       op_(pricer.op()),
@@ -77,7 +79,7 @@ Search::Search(Pricer& pricer, tile::Rates& rates, const Constraints& constraint
       left_(trails.left),
       followed_(trails.followed) {}
 
-bool Search::run() {
+bool FrontSearch::run() {
   look_at_front();
   if (followed_ != nullptr) {
     return arrive();
@@ -94,7 +96,7 @@ bool Search::run() {
 }
 
 /// A space in which nothing fits is looked at again, more closely each time.
-void Search::look_at_front() {
+void FrontSearch::look_at_front() {
   const std::int64_t& smallest = followed_ != nullptr ? followed_->smallest : smallest_;
   visit_all(factors_);
   if (coarse_ && fastest_.empty()) {
@@ -116,7 +118,7 @@ void Search::look_at_front() {
 }
 
 /// Cuts into many pieces come first: what they reach excludes most of the others.
-void Search::visit_all(const Factors& factors) {
+void FrontSearch::visit_all(const Factors& factors) {
   const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
   visit(factors, {.begin = many + 1, .end = cores_ + 1}, 0, 1);
   visit(factors, {.begin = 1, .end = many + 1}, 0, 1);
@@ -124,8 +126,8 @@ void Search::visit_all(const Factors& factors) {
 
 /// Cuts into a number of pieces within `cores`, with factors of the axes before `axis` that make
 /// `product`.
-void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores,
-                   std::size_t axis, std::int64_t product) {
+void FrontSearch::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores,
+                        std::size_t axis, std::int64_t product) {
   if (axis == factors.size()) {
     if (cores.contains(product)) {
       leaf();
@@ -141,13 +143,13 @@ void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& co
   }
 }
 
-void Search::cut_by(std::size_t axis, std::int64_t factor) {
+void FrontSearch::cut_by(std::size_t axis, std::int64_t factor) {
   cut_.factor[axis] = factor;
   cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
 }
 
 /// Whether the cut passes the constraints of the user.
-bool Search::allowed() const {
+bool FrontSearch::allowed() const {
   const double share = static_cast<double>(cut_.cores) / static_cast<double>(cores_);
   if (share < constraints_.min_core_share) {
     return false;
@@ -170,7 +172,7 @@ bool Search::allowed() const {
   return true;
 }
 
-void Search::count_space(std::int64_t least, bool allowed) {
+void FrontSearch::count_space(std::int64_t least, bool allowed) {
   if (least > room_ && least >= smallest_) {
     return;
   }
@@ -192,11 +194,11 @@ void Search::count_space(std::int64_t least, bool allowed) {
 }
 
 /// Whether the cut fits the chip's grid, if it has one.
-bool Search::arranged() {
+bool FrontSearch::arranged() {
   return (!pricer_.fabric().grid() && pricer_.fabric().chips() == 1) || pricer_.arrange(cut_);
 }
 
-void Search::leaf() {
+void FrontSearch::leaf() {
   if (astray_ || !arranged()) {
     return;
   }
@@ -206,7 +208,7 @@ void Search::leaf() {
   const bool passes = allowed();
   cut_.reduce = kNoExchange;
   const double compute = least_compute();
-  const Point before = corner(compute);
+  const Merits before = corner(compute);
   if (followed_ == nullptr) {
     count_space(before.space, passes);
   }
@@ -226,7 +228,7 @@ void Search::leaf() {
   }
 }
 
-void Search::expand(bool allowed) {
+void FrontSearch::expand(bool allowed) {
   turns_.build(cut_);
   turns_.coarsen(allowed && vast_ ? combinations_ : std::max(combinations_, kMostCombinations));
   for (std::size_t slot = choice_.size(); slot-- > 0;) {
@@ -236,13 +238,13 @@ void Search::expand(bool allowed) {
 }
 
 /// Every choice of turns of the slots from `slot` on, after those already chosen.
-void Search::choose(std::size_t slot, bool allowed) {
+void FrontSearch::choose(std::size_t slot, bool allowed) {
   if (slot == choice_.size()) {
     weigh(allowed);
     return;
   }
   const bool last = slot + 1 == choice_.size();
-  for (Turn& turn : turns_.of(slot)) {
+  for (TemporalFactors& turn : turns_.of(slot)) {
     if (!turns_.in_step(turn, std::span(choice_).first(slot))) {
       continue;
     }
@@ -255,7 +257,7 @@ void Search::choose(std::size_t slot, bool allowed) {
 }
 
 /// Prices the chosen turns, and keeps the plan if it is worth it.
-void Search::weigh(bool allowed) {
+void FrontSearch::weigh(bool allowed) {
   if (!crossed_) {
     const bool assumed = cut_.wide;
     pricer_.cross(cut_);
@@ -264,7 +266,7 @@ void Search::weigh(bool allowed) {
     }
     crossed_ = true;
   }
-  for (Turn* turn : choice_) {
+  for (TemporalFactors* turn : choice_) {
     if (!turn->detailed) {
       pricer_.detail(cut_, *turn);
     }
@@ -276,7 +278,7 @@ void Search::weigh(bool allowed) {
   const double least = static_cast<double>(motion_.steps) *
                        rates_.least(std::span(motion_.sub_task.data(), op_.axes.size()));
   const double by_gain = motion_.steps == 1 ? whole_.time : gained_;
-  Point point{
+  Merits point{
       .space = motion_.space,
       .exchange = motion_.exchange,
       .hbm = pricer_.chip_hbm(cut_, choice_),
@@ -301,19 +303,19 @@ void Search::weigh(bool allowed) {
   }
 }
 
-void Search::keep(const Point& point) {
+void FrontSearch::keep(const Merits& point) {
   members_.add(point, candidate());
   if (prompt_) {
-    Point from_preload = point;
+    Merits from_preload = point;
     from_preload.time += wait();
     prompt_members_.add(from_preload, candidate());
   }
 }
 
 /// Bytes a core at the smallest preload state.
-std::int64_t Search::preload_space(const Candidate& plan) const {
+std::int64_t FrontSearch::preload_space(const PlanFactors& plan) const {
   std::int64_t sum = 0;
-  for (const Turn* turn : choice_) {
+  for (const TemporalFactors* turn : choice_) {
     const Slot& slot = pricer_.slots()[turn->slot];
     if (!slot.hbm) {
       continue;
@@ -333,11 +335,11 @@ std::int64_t Search::preload_space(const Candidate& plan) const {
 }
 
 /// The fastest plan; ties: the smallest preload, then the lesser factors (design 6.5).
-void Search::compete(double time) {
+void FrontSearch::compete(double time) {
   if (time > least_time_) {
     return;
   }
-  const Candidate plan = candidate();
+  const PlanFactors plan = candidate();
   const std::int64_t preload = preload_space(plan);
   if (time < least_time_ || preload < fastest_preload_ ||
       (preload == fastest_preload_ && plan < fastest_.front())) {
@@ -347,12 +349,12 @@ void Search::compete(double time) {
   }
 }
 
-Candidate Search::candidate() const {
-  Candidate result{.factors = cut_.factor,
-                   .temporal = std::vector<std::vector<std::int64_t>>(op_.operands.size())};
+PlanFactors FrontSearch::candidate() const {
+  PlanFactors result{.factors = cut_.factor,
+                     .temporal = std::vector<std::vector<std::int64_t>>(op_.operands.size())};
   for (std::size_t i = 0; i < op_.operands.size(); ++i) {
     const std::size_t first = partition::first_like(op_, i);
-    for (const Turn* turn : choice_) {
+    for (const TemporalFactors* turn : choice_) {
       if (pricer_.slots()[turn->slot].operand == first && turn->spins > 0) {
         result.temporal[i].assign(op_.operands[i].dims.size(), 1);
         for (std::size_t k = 0; k < turn->spins; ++k) {
@@ -364,13 +366,13 @@ Candidate Search::candidate() const {
   return result;
 }
 
-Found Search::found() const {
-  Found result{.members = members_.members(),
-               .prompt = prompt_members_.members(),
-               .fastest = fastest_,
-               .counts = counts_,
-               .floor = followed_ != nullptr ? followed_->floor : floor_.result(),
-               .smallest = smallest_};
+SearchResult FrontSearch::found() const {
+  SearchResult result{.members = members_.members(),
+                      .prompt = prompt_members_.members(),
+                      .fastest = fastest_,
+                      .counts = counts_,
+                      .floor = followed_ != nullptr ? followed_->floor : floor_.result(),
+                      .smallest = smallest_};
   result.counts.pareto = static_cast<std::int64_t>(result.members.size());
   return result;
 }

@@ -7,22 +7,23 @@
 
 #include "elk/base/intervals.hpp"
 #include "elk/cost/floor/cuts.hpp"
+#include "elk/cost/floor/cuts_below.hpp"
 #include "elk/cost/floor/floor_search.hpp"
 #include "elk/cost/front/archive.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/front/trail.hpp"
 #include "elk/cost/price/pricer.hpp"
-#include "elk/cost/price/turns.hpp"
+#include "elk/cost/price/temporal_factors.hpp"
 
 namespace elk::cost {
 
 /// The members of a front in the making, with their plans.
 struct Collection {
   Archive archive;
-  std::vector<Candidate> plans;  // by id in the archive
+  std::vector<PlanFactors> plans;  // by id in the archive
 
-  void add(const Point& point, Candidate&& plan);
-  [[nodiscard]] std::vector<Candidate> members() const;
+  void add(const Merits& point, PlanFactors&& plan);
+  [[nodiscard]] std::vector<PlanFactors> members() const;
 };
 
 /// The products that the factors of some axes make, and in how many ways each. `shared`: the slots,
@@ -32,10 +33,11 @@ struct ProductsOfAxes {
   std::vector<std::pair<std::int64_t, std::int64_t>> counts;  // by product
 };
 
-struct Found {
-  std::vector<Candidate> members;  // of the front, in no order
-  std::vector<Candidate> prompt;   // of that by the time from the start of the preload
-  std::vector<Candidate> fastest;  // at most one: of the least time that fits SRAM, filtered or not
+struct SearchResult {
+  std::vector<PlanFactors> members;  // of the front, in no order
+  std::vector<PlanFactors> prompt;   // of the front by the time from the start of the preload
+  std::vector<PlanFactors>
+      fastest;  // at most one: of the least time that fits SRAM, filtered or not
   Counts counts;
   Floor floor;
   std::int64_t smallest;  // bytes
@@ -46,8 +48,8 @@ struct Found {
 ///
 /// What is skipped is skipped by proof, given the least times of tiles: a corner (least space,
 /// time, exchange and HBM bytes of a group of plans) that a known plan beats. The least times of
-/// tiles are from `Rates`, which nothing proves: every tile that is timed checks them, and one that
-/// beats them ends the search, which then starts again with a wider margin.
+/// tiles are from `TileRates`, which nothing proves: every tile that is timed checks them, and one
+/// that beats them ends the search, which then starts again with a wider margin.
 ///
 /// A second front is that of the plans that leave every core an equal piece of the results, so that
 /// what reads them can work on them as they lie, by the time from the start of their preload: the
@@ -60,29 +62,22 @@ struct Found {
 /// search again: what it has found stays.
 ///
 /// A search can leave a trail, or follow the one of another.
-class Search {
+class FrontSearch {
  public:
   struct Trails {
     Trail* left = nullptr;
     const Trail* followed = nullptr;
   };
-  Search(Pricer& pricer, tile::Rates& rates, const Constraints& constraints, Trails trails);
+  FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints,
+              Trails trails);
 
   /// False where a tile beat the rates, or it went astray: then nothing found holds.
   [[nodiscard]] bool run();
   /// Whether the trail to follow does not tell what a search would find.
   [[nodiscard]] bool astray() const { return astray_; }
-  [[nodiscard]] Found found() const;
+  [[nodiscard]] SearchResult found() const;
 
  private:
-  /// What the factors of some axes say of a cut's tiles.
-  struct Prefix {
-    std::size_t axes;      // how many, the first in `order_`
-    std::int64_t product;  // of the factors
-    double rate;           // least seconds for each unit of volume
-    double volume;         // with the others whole
-  };
-
   void look_at_front();
   void visit_all(const Factors& factors);
   void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, std::size_t axis,
@@ -92,9 +87,9 @@ class Search {
   void refine();
   void look_at(const std::vector<std::int64_t>& factors);
   void survey_all();
-  void survey(const Prefix& before);
-  [[nodiscard]] Prefix extended(const Prefix& before, std::size_t axis) const;
-  [[nodiscard]] std::int64_t rest(const Prefix& before) const;
+  void survey(const FactorPrefix& before);
+  [[nodiscard]] FactorPrefix extended(const FactorPrefix& before, std::size_t axis) const;
+  [[nodiscard]] std::int64_t rest(const FactorPrefix& before) const;
   [[nodiscard]] bool changes_nothing(double compute);
   void look(double compute);
   void count_complete();
@@ -106,7 +101,7 @@ class Search {
   [[nodiscard]] bool follow();
   void time_leaf();
   [[nodiscard]] bool holds_in_floor();
-  [[nodiscard]] Known known() const;
+  [[nodiscard]] SurveyStart known() const;
   void note_end();
   [[nodiscard]] bool arrive();
   void time_whole();
@@ -117,29 +112,29 @@ class Search {
   [[nodiscard]] bool hopeless(std::size_t chosen, bool allowed);
   [[nodiscard]] double least_shifts(std::size_t chosen, std::int64_t bytes) const;
   [[nodiscard]] bool shares_axis(std::size_t slot) const;
-  void keep(const Point& point);
+  void keep(const Merits& point);
   void weigh(bool allowed);
-  [[nodiscard]] Point corner(double compute) const;
+  [[nodiscard]] Merits corner(double compute) const;
   [[nodiscard]] bool allowed() const;
-  [[nodiscard]] bool excluded(const Point& corner, double wait);
+  [[nodiscard]] bool excluded(const Merits& corner, double wait);
   [[nodiscard]] bool leaves_even_pieces() const;
   [[nodiscard]] double least_wait() const;
   [[nodiscard]] double wait() const;
   [[nodiscard]] double wait(std::int64_t bytes) const;
   void count_space(std::int64_t least, bool allowed);
   void compete(double time);
-  [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
-  [[nodiscard]] Candidate candidate() const;
+  [[nodiscard]] std::int64_t preload_space(const PlanFactors& plan) const;
+  [[nodiscard]] PlanFactors candidate() const;
 
   Pricer& pricer_;
-  tile::Rates& rates_;
+  tile::TileRates& rates_;
   const ir::Op& op_;
   const chip::Chip& chip_;
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
   Factors all_factors_;             // distinct ones of each axis
-  Factors factors_;                 // those of the front
+  Factors factors_;                 // factors at which the front looks
   bool coarse_;                     // whether these are not all
   bool vast_;                       // whether there may be too many to see them all
   bool sound_ = true;               // no tile beat the rate
@@ -149,23 +144,23 @@ class Search {
   std::vector<std::size_t> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
   std::int64_t looked_ = 0;
-  Turns turns_;
+  TemporalFactorLists turns_;
   FloorSearch floor_;
   Cut cut_;
   double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
   double cut_volume_ = 0.0;
-  tile::WholeTile whole_{};         // the cut's tile
-  double gained_ = 0.0;             // what it takes in steps at least
-  Point least_;                     // of any plan under the cut
-  std::vector<Turn*> choice_;       // a turn of each slot that is read
-  std::vector<std::int64_t> rest_;  // least space of the slots from each one on
+  tile::TileTime whole_{};                // the cut's tile
+  double gained_ = 0.0;                   // what it takes in steps at least
+  Merits least_;                          // of any plan under the cut
+  std::vector<TemporalFactors*> choice_;  // a turn of each slot that is read
+  std::vector<std::int64_t> rest_;        // least space of the slots from each one on
   Motion motion_;
   Collection members_;
-  Collection prompt_members_;       // by the time from the start of their preload
-  double hbm_time_;                 // of the op's HBM bytes at least
-  double cut_wait_ = 0.0;           // for the preload of any plan under the cut, at least
-  double slack_;                    // of a thinned front
-  std::vector<Candidate> fastest_;  // at most one
+  Collection prompt_members_;         // by the time from the start of their preload
+  double hbm_time_;                   // of the op's HBM bytes at least
+  double cut_wait_ = 0.0;             // for the preload of any plan under the cut, at least
+  double slack_;                      // of a thinned front
+  std::vector<PlanFactors> fastest_;  // at most one
   std::int64_t fastest_preload_ = 0;
   double least_time_;
   std::int64_t smallest_;

@@ -8,7 +8,7 @@
 namespace elk::cost {
 
 /// Time bounds of the cut's tiles, from their rates alone.
-double Search::least_compute() {
+double FrontSearch::least_compute() {
   cut_rate_ = rates_.rate(cut_.tile);
   cut_volume_ = rates_.volume(cut_.tile);
   return cut_rate_ * cut_volume_;
@@ -16,14 +16,14 @@ double Search::least_compute() {
 
 /// The least that any plan under the cut needs. However an operand is split over time, its gather
 /// and shifts together bring all of it, and its partitions are no smaller than its sharers allow.
-Point Search::corner(double compute) const {
-  Point least{.space = std::min(cut_.result, cut_.result_wide),
-              .exchange = cut_.reduce.bytes.value,
-              .hbm = pricer_.least_hbm(),
-              .time = compute + cut_.reduce.time.value};
+Merits FrontSearch::corner(double compute) const {
+  Merits least{.space = std::min(cut_.result, cut_.result_wide),
+               .exchange = cut_.reduce.bytes.value,
+               .hbm = pricer_.least_hbm(),
+               .time = compute + cut_.reduce.time.value};
   std::int64_t gathered = 0;
   for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
-    const Held& held = cut_.held[slot];
+    const SlotPiece& held = cut_.held[slot];
     const std::int64_t bits = pricer_.slots()[slot].bits;
     const std::int64_t bytes = partition::element_bytes(held.elements, bits).value;
     least.space += bytes / held.sharers;
@@ -41,14 +41,14 @@ Point Search::corner(double compute) const {
 }
 
 /// The cut's tile in one step.
-void Search::time_whole() {
+void FrontSearch::time_whole() {
   whole_.time = pricer_.tiles().sub_task(cut_.tile);
   whole_.beyond = rates_.tells_beyond() && pricer_.tiles().extrapolated(cut_.tile);
 }
 
 /// The least that any plan under the cut needs, its reductions included; `whole_` and `gained_`
 /// are known.
-void Search::bound(double compute) {
+void FrontSearch::bound(double compute) {
   pricer_.reduce(cut_);
   crossed_ = false;
   sound_ = holds_in_floor() && sound_;
@@ -56,7 +56,7 @@ void Search::bound(double compute) {
 }
 
 /// Whether every core that keeps a part of a result gets an equal piece of it.
-bool Search::leaves_even_pieces() const {
+bool FrontSearch::leaves_even_pieces() const {
   for (std::size_t slot = pricer_.reads(); slot < pricer_.slots().size(); ++slot) {
     const partition::Scatter& scatter = cut_.held[slot].scatter;
     if (scatter.parts == 1) {
@@ -79,19 +79,19 @@ bool Search::leaves_even_pieces() const {
 }
 
 /// Seconds that the preload of the chosen turns takes.
-double Search::wait() const {
+double FrontSearch::wait() const {
   std::int64_t bytes = 0;
-  for (const Turn* turn : choice_) {
+  for (const TemporalFactors* turn : choice_) {
     bytes += pricer_.slots()[turn->slot].hbm ? turn->space : 0;
   }
   return wait(bytes);
 }
 
-/// The same of any turns under the cut: no partition is smaller than its sharers allow.
-double Search::least_wait() const {
+/// The least wait of any turns under the cut: no partition is smaller than its sharers allow.
+double FrontSearch::least_wait() const {
   std::int64_t bytes = 0;
   for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
-    const Held& held = cut_.held[slot];
+    const SlotPiece& held = cut_.held[slot];
     if (pricer_.slots()[slot].hbm) {
       bytes +=
           partition::element_bytes(held.elements, pricer_.slots()[slot].bits).value / held.sharers;
@@ -101,21 +101,21 @@ double Search::least_wait() const {
 }
 
 /// Seconds until every core has received `bytes` of the op's HBM bytes.
-double Search::wait(std::int64_t bytes) const {
+double FrontSearch::wait(std::int64_t bytes) const {
   return std::max(hbm_time_, static_cast<double>(bytes) / chip_.interconnect.link_rate);
 }
 
 /// Whether some member covers every plan that needs at least what `corner` does, and `wait` for its
 /// preload; in a thinned front, up to the thinning in space, exchange and time.
-bool Search::excluded(const Point& corner, double wait) {
+bool FrontSearch::excluded(const Merits& corner, double wait) {
   const auto loose = [&](std::int64_t value) {
     return slack_ > 0.0 ? static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_))
                         : value;
   };
-  Point loosened{.space = loose(corner.space),
-                 .exchange = loose(corner.exchange),
-                 .hbm = corner.hbm,
-                 .time = corner.time * (1.0 + slack_)};
+  Merits loosened{.space = loose(corner.space),
+                  .exchange = loose(corner.exchange),
+                  .hbm = corner.hbm,
+                  .time = corner.time * (1.0 + slack_)};
   if (!members_.archive.excludes(loosened)) {
     return false;
   }
@@ -126,7 +126,7 @@ bool Search::excluded(const Point& corner, double wait) {
 /// Seconds that the shifts of the chosen turns take at least: they bring what the partitions leave
 /// out, and each pays a sync. A tensor shifts after every step of its own loops but the last; the
 /// one on the innermost loop after every step of all.
-double Search::least_shifts(std::size_t chosen, std::int64_t bytes) const {
+double FrontSearch::least_shifts(std::size_t chosen, std::int64_t bytes) const {
   if (chip_.interconnect.overlaps_compute) {
     return 0.0;
   }
@@ -134,7 +134,7 @@ double Search::least_shifts(std::size_t chosen, std::int64_t bytes) const {
   std::int64_t sum = 0;
   std::int64_t most = 0;
   for (std::size_t slot = 0; slot < chosen; ++slot) {
-    const Turn& turn = *choice_[slot];
+    const TemporalFactors& turn = *choice_[slot];
     if (turn.spins > 0) {
       sum += turn.steps - 1;
       most = std::max(most, turn.steps - 1);
@@ -148,8 +148,8 @@ double Search::least_shifts(std::size_t chosen, std::int64_t bytes) const {
 }
 
 /// Whether an earlier turn rotates along an axis of this one.
-bool Search::shares_axis(std::size_t slot) const {
-  const Turn& turn = *choice_[slot];
+bool FrontSearch::shares_axis(std::size_t slot) const {
+  const TemporalFactors& turn = *choice_[slot];
   for (std::size_t other = 0; other < slot; ++other) {
     for (std::size_t i = 0; i < choice_[other]->spins; ++i) {
       for (std::size_t k = 0; k < turn.spins; ++k) {
@@ -164,13 +164,13 @@ bool Search::shares_axis(std::size_t slot) const {
 
 /// Whether the first `chosen` turns cannot lead to a plan worth keeping, whatever the others are
 /// and before loops are known. No sub-task is longer than a partition.
-bool Search::hopeless(std::size_t chosen, bool allowed) {
-  Point point = least_;
+bool FrontSearch::hopeless(std::size_t chosen, bool allowed) {
+  Merits point = least_;
   point.space = std::min(cut_.result, cut_.result_wide) + rest_[chosen];
   double rate = cut_rate_;
   std::int64_t more = 0;
   for (std::size_t slot = 0; slot < chosen; ++slot) {
-    const Turn& turn = *choice_[slot];
+    const TemporalFactors& turn = *choice_[slot];
     point.space += turn.space;
     more += turn.more_bytes;
     for (std::size_t i = 0; i < turn.spins; ++i) {

@@ -9,7 +9,7 @@ namespace elk::cost {
 /// Whether the cut in hand, which has room, is left out because nothing else wants it, `asks`, and
 /// the floor skips it, whose tiles take `compute` at least. A trail tells what the floor says of
 /// every cut that was met: one that it skips does not change it.
-bool Search::skips(bool asks, double compute) {
+bool FrontSearch::skips(bool asks, double compute) {
   if (followed_ != nullptr) {
     return follow() && asks && followed_->steps[met_ - 1].skips;
   }
@@ -23,7 +23,7 @@ bool Search::skips(bool asks, double compute) {
 }
 
 /// Whether the trail leads past the cut in hand.
-bool Search::follow() {
+bool FrontSearch::follow() {
   const std::size_t axes = cut_.factor.size();
   const auto next = followed_->factors.begin() + static_cast<std::ptrdiff_t>(met_ * axes);
   astray_ =
@@ -33,7 +33,7 @@ bool Search::follow() {
 }
 
 /// The tile of the cut in hand.
-void Search::time_leaf() {
+void FrontSearch::time_leaf() {
   if (followed_ != nullptr && followed_->steps[met_ - 1].timed) {
     whole_ = followed_->steps[met_ - 1].tile;
     return;
@@ -46,7 +46,7 @@ void Search::time_leaf() {
 }
 
 /// Counts the cut in hand in the floor; false if one of its tiles beat the rates.
-bool Search::holds_in_floor() {
+bool FrontSearch::holds_in_floor() {
   if (followed_ != nullptr) {
     const bool beaten = lowered_ < followed_->by.size() && followed_->by[lowered_] == met_;
     if (beaten) {
@@ -62,7 +62,7 @@ bool Search::holds_in_floor() {
   return holds;
 }
 
-Known Search::known() const {
+SurveyStart FrontSearch::known() const {
   return {.fastest = fastest_,
           .least_time = least_time_,
           .fastest_preload = fastest_preload_,
@@ -70,7 +70,7 @@ Known Search::known() const {
           .beaten = beaten_};
 }
 
-void Search::note_end() {
+void FrontSearch::note_end() {
   if (left_ != nullptr) {
     left_->rates = rates_;
     left_->sound = sound_;
@@ -82,7 +82,7 @@ void Search::note_end() {
 }
 
 /// Takes over what the trail's search found from here on.
-bool Search::arrive() {
+bool FrontSearch::arrive() {
   astray_ = astray_ || met_ != followed_->steps.size() || known() != followed_->known;
   if (astray_) {
     return false;

@@ -57,15 +57,15 @@ std::vector<ProductsOfAxes> kinds_of_axes(std::span<const Slot> slots, const Fac
 
 /// Looks at the cuts next to those of the front's members and of the fastest plan, then next to
 /// those of the members that these bring, and so on.
-void Search::refine() {
+void FrontSearch::refine() {
   Vicinity vicinity(all_factors_, factors_, cores_);
   for (std::size_t before = 1; before != vicinity.met();) {
     before = vicinity.met();
-    std::vector<Candidate> from = members_.members();
-    const std::vector<Candidate> prompt = prompt_members_.members();
+    std::vector<PlanFactors> from = members_.members();
+    const std::vector<PlanFactors> prompt = prompt_members_.members();
     from.insert(from.end(), prompt.begin(), prompt.end());
     from.insert(from.end(), fastest_.begin(), fastest_.end());
-    for (const Candidate& plan : from) {
+    for (const PlanFactors& plan : from) {
       if (vicinity.met() >= kMostNear) {
         return;
       }
@@ -76,7 +76,7 @@ void Search::refine() {
   }
 }
 
-void Search::look_at(const std::vector<std::int64_t>& factors) {
+void FrontSearch::look_at(const std::vector<std::int64_t>& factors) {
   for (std::size_t axis = 0; axis < factors.size(); ++axis) {
     cut_by(axis, factors[axis]);
   }
@@ -86,7 +86,7 @@ void Search::look_at(const std::vector<std::int64_t>& factors) {
 /// Whether no plan under the cut is as fast as the fastest, or lowers the floor, if its tiles take
 /// `compute` at least. What is not known yet of the cut stands at its least: uncut axes, no
 /// reductions, every HBM byte once.
-bool Search::changes_nothing(double compute) {
+bool FrontSearch::changes_nothing(double compute) {
   if (!vast_ && compute * kRoundedDown <= least_time_) {
     return false;
   }
@@ -97,7 +97,7 @@ bool Search::changes_nothing(double compute) {
 
 /// Axes that are summed over first, then by the number of their factors: what decides about bytes
 /// is then known early, and the longest list is the one that ends early.
-std::vector<std::size_t> Search::survey_order() const {
+std::vector<std::size_t> FrontSearch::survey_order() const {
   std::vector<std::size_t> order(all_factors_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -110,7 +110,7 @@ std::vector<std::size_t> Search::survey_order() const {
 
 /// Every cut, and in a vast space once more after a tile that beat the rates: what was left out by
 /// them is looked at again, and what is known by now leaves out most of it.
-void Search::survey_all() {
+void FrontSearch::survey_all() {
   do {
     sound_ = sound_ || vast_;
     surveyed_ = 0;
@@ -123,7 +123,7 @@ void Search::survey_all() {
 }
 
 /// Every cut with the factors chosen for some axes, those in `before`, and any of the others.
-void Search::survey(const Prefix& before) {
+void FrontSearch::survey(const FactorPrefix& before) {
   if (before.axes == order_.size()) {
     look(rates_.least(cut_.tile));
     return;
@@ -134,7 +134,7 @@ void Search::survey(const Prefix& before) {
   for (auto factor = most; factor != factors.begin() && (sound_ || vast_);) {
     --factor;
     cut_by(axis, *factor);
-    const Prefix here = extended(before, axis);
+    const FactorPrefix here = extended(before, axis);
     const double compute = here.rate * here.volume / static_cast<double>(rest(here));
     if (changes_nothing(compute)) {
       continue;
@@ -150,7 +150,7 @@ void Search::survey(const Prefix& before) {
 }
 
 /// `before` and the factor of `axis` in the cut.
-Search::Prefix Search::extended(const Prefix& before, std::size_t axis) const {
+FactorPrefix FrontSearch::extended(const FactorPrefix& before, std::size_t axis) const {
   const std::int64_t length = cut_.tile[axis];
   const double share = static_cast<double>(length) / static_cast<double>(op_.axes[axis].size);
   return {.axes = before.axes + 1,
@@ -160,7 +160,7 @@ Search::Prefix Search::extended(const Prefix& before, std::size_t axis) const {
 }
 
 /// Pieces into which the axes not yet cut can cut a tile at most.
-std::int64_t Search::rest(const Prefix& before) const {
+std::int64_t FrontSearch::rest(const FactorPrefix& before) const {
   std::int64_t most = 1;
   for (std::size_t i = before.axes; i < order_.size(); ++i) {
     most = std::min(cores_, most * all_factors_[order_[i]].back());
@@ -168,7 +168,7 @@ std::int64_t Search::rest(const Prefix& before) const {
   return std::min(most, cores_ / before.product);
 }
 
-void Search::look(double compute) {
+void FrontSearch::look(double compute) {
   if (changes_nothing(compute)) {
     return;
   }
@@ -189,7 +189,7 @@ void Search::look(double compute) {
   pricer_.measure(cut_);
   cut_.reduce = kNoExchange;
   static_cast<void>(least_compute());
-  const Point least = corner(compute);
+  const Merits least = corner(compute);
   if (least.space > room_ || (least.time > least_time_ && floor_.skips(cut_, compute))) {
     return;
   }
@@ -201,24 +201,25 @@ void Search::look(double compute) {
 
 /// Adds up the plans of the whole space, f_t along any dimensions included. What a cut shares among
 /// cores depends on products of factors alone: of all axes that the same operands contain.
-void Search::count_complete() {
+void FrontSearch::count_complete() {
   std::vector<ProductsOfAxes> kinds = kinds_of_axes(pricer_.slots(), all_factors_, cores_);
   cut_.held.resize(pricer_.slots().size());
-  for (Held& held : cut_.held) {
+  for (SlotPiece& held : cut_.held) {
     held.sharers = 1;
   }
   count_complete(kinds, 1, 1);
 }
 
-/// Those with the factors of the axes before `kinds` chosen: `product` pieces, in `ways` ways.
-void Search::count_complete(std::span<const ProductsOfAxes> kinds, std::int64_t product,
-                            std::int64_t ways) {
+/// Counts plans with the factors of the axes before `kinds` chosen: `product` pieces, in `ways`
+/// ways.
+void FrontSearch::count_complete(std::span<const ProductsOfAxes> kinds, std::int64_t product,
+                                 std::int64_t ways) {
   if (kinds.empty()) {
     counts_.complete =
         saturated_sum(counts_.complete, saturated_product(ways, turns_.complete(cut_)));
     return;
   }
-  const std::vector<Held> before = cut_.held;
+  const std::vector<SlotPiece> before = cut_.held;
   std::int64_t sum = 0;
   for (const auto& [factor, count] : kinds.front().counts) {
     if (product * factor > cores_) {

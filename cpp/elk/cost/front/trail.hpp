@@ -14,30 +14,30 @@
 namespace elk::cost {
 
 /// A plan by what is enumerated: everything else follows by rule (partition::complete_plan).
-struct Candidate {
+struct PlanFactors {
   std::vector<std::int64_t> factors;
   std::vector<std::vector<std::int64_t>> temporal;  // per operand; empty: whole
 
-  friend bool operator==(const Candidate&, const Candidate&) = default;
-  friend auto operator<=>(const Candidate&, const Candidate&) = default;
+  friend bool operator==(const PlanFactors&, const PlanFactors&) = default;
+  friend auto operator<=>(const PlanFactors&, const PlanFactors&) = default;
 };
 
 /// A cut that has room.
-struct Step {
+struct TrailCut {
   bool skips;  // whether it changes nothing of the floor
   bool timed;
-  tile::WholeTile tile;  // if it was timed
+  tile::TileTime tile;  // if it was timed
 };
 
 /// What searches for the fastest plan and the floor know when the cuts of the front are done.
-struct Known {
-  std::vector<Candidate> fastest;
+struct SurveyStart {
+  std::vector<PlanFactors> fastest;
   double least_time;
   std::int64_t fastest_preload;
-  tile::Rates rates;
+  tile::TileRates rates;
   std::vector<std::size_t> beaten;  // cuts met before each tile that beat the rates
 
-  friend bool operator==(const Known&, const Known&) = default;
+  friend bool operator==(const SurveyStart&, const SurveyStart&) = default;
 };
 
 /// One pass of a search. The rate of the HBM only says which plans are prompt, and so which cuts a
@@ -46,30 +46,30 @@ struct Known {
 /// another instead of timing tiles for them.
 struct Trail {
   std::vector<std::int32_t> factors;  // of the cuts met that have room
-  std::vector<Step> steps;
-  std::vector<tile::Rates> lowered;  // the rates after each tile of the floor that beat them
-  std::vector<std::size_t> by;       // cuts met before these
-  std::optional<Known> known;        // before what follows the front
-  std::optional<tile::Rates> rates;  // in the end
-  bool sound;                        // whether no tile beat the rates
-  std::vector<Candidate> fastest;
-  Counts counts;  // but `pareto`
+  std::vector<TrailCut> steps;
+  std::vector<tile::TileRates> lowered;  // the rates after each tile of the floor that beat them
+  std::vector<std::size_t> by;           // cuts met before these
+  std::optional<SurveyStart> known;      // before what follows the front
+  std::optional<tile::TileRates> rates;  // in the end
+  bool sound;                            // whether no tile beat the rates
+  std::vector<PlanFactors> fastest;
+  Counts counts;  // all but `pareto`
   Floor floor;
   std::int64_t smallest;
 };
 
 /// What a search of an op leaves for one at another rate of the HBM.
-struct Searched {
+struct SearchRecord {
   std::vector<Trail> trails;  // of all its passes
-  std::shared_ptr<const Standing> standing;
-  std::vector<Holding> holdings;
-  std::vector<std::pair<Candidate, PlanOption>> options;  // by the first; preloads at any rate
+  std::shared_ptr<const LayoutFloor> layout_floor;
+  std::vector<SramFloor> sram_floors;
+  std::vector<std::pair<PlanFactors, PlanOption>> options;  // by the first; preloads at any rate
 };
 
 /// `front` of an op that is no collective, with the memos of `pricer` and the rates of its tiles.
 /// `earlier`: what the same left that differs at most in the rate of the HBM, or null; `left`:
 /// where to leave that, or null.
-[[nodiscard]] Front front(Pricer& pricer, tile::Rates rates, const Constraints& constraints,
-                          const Searched* earlier, Searched* left);
+[[nodiscard]] Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraints,
+                          const SearchRecord* earlier, SearchRecord* left);
 
 }  // namespace elk::cost

@@ -5,8 +5,8 @@
 
 namespace elk::cost {
 
-Vicinity::Places Vicinity::places(std::span<const std::int64_t> cut) const {
-  Places result;
+Vicinity::FactorNumbers Vicinity::places(std::span<const std::int64_t> cut) const {
+  FactorNumbers result;
   for (std::size_t axis = 0; axis < cut.size(); ++axis) {
     const std::vector<std::int64_t>& all = all_[axis];
     result.push_back(static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), cut[axis]) -
@@ -15,7 +15,7 @@ Vicinity::Places Vicinity::places(std::span<const std::int64_t> cut) const {
   return result;
 }
 
-void Vicinity::meet(const Places& places, std::vector<std::vector<std::int64_t>>& cuts) {
+void Vicinity::meet(const FactorNumbers& places, std::vector<std::vector<std::int64_t>>& cuts) {
   std::vector<std::int64_t> cut;
   std::int64_t product = 1;
   bool visited = true;
@@ -32,7 +32,7 @@ void Vicinity::meet(const Places& places, std::vector<std::vector<std::int64_t>>
 
 std::vector<std::vector<std::int64_t>> Vicinity::around(std::span<const std::int64_t> cut) {
   std::vector<std::vector<std::int64_t>> cuts;
-  Places at = places(cut);
+  FactorNumbers at = places(cut);
   if (!asked_.insert(at).second) {
     return cuts;
   }

@@ -23,16 +23,16 @@ class Vicinity {
   [[nodiscard]] std::size_t met() const { return met_.size(); }
 
  private:
-  using Places = std::vector<std::size_t>;  // of a cut's factors in `all_`
+  using FactorNumbers = std::vector<std::size_t>;  // of a cut's factors in `all_`
 
-  [[nodiscard]] Places places(std::span<const std::int64_t> cut) const;
-  void meet(const Places& places, std::vector<std::vector<std::int64_t>>& cuts);
+  [[nodiscard]] FactorNumbers places(std::span<const std::int64_t> cut) const;
+  void meet(const FactorNumbers& places, std::vector<std::vector<std::int64_t>>& cuts);
 
   const Factors& all_;
   const Factors& visited_;
   std::int64_t cores_;
-  std::set<Places> asked_;
-  std::set<Places> met_;
+  std::set<FactorNumbers> asked_;
+  std::set<FactorNumbers> met_;
 };
 
 }  // namespace elk::cost

@@ -13,8 +13,8 @@ namespace elk::cost {
 namespace {
 
 struct Sides {
-  const std::vector<partition::Round>& chip;
-  const std::vector<partition::Round>& port;
+  const std::vector<partition::CollectiveRound>& chip;
+  const std::vector<partition::CollectiveRound>& port;
 };
 
 double seconds(const Sides& sides, const partition::Passage& ways, const chip::Chip& machine) {
@@ -32,25 +32,26 @@ double seconds(const Sides& sides, const partition::Passage& ways, const chip::C
 }
 
 /// Adding up what arrives: two values at a time in a ring, all at once otherwise.
-double adding(const partition::Sum& sum, partition::Way way, tile::TileTimes& times) {
+double adding(const partition::Addition& sum, partition::CollectiveAlgorithm way,
+              tile::TileTimes& times) {
   if (sum.addends == 0) {
     return 0.0;
   }
-  return way == partition::Way::Direct
+  return way == partition::CollectiveAlgorithm::Direct
              ? times.add(sum.addends + 1, sum.elements)
              : static_cast<double>(sum.addends) * times.add(2, sum.elements);
 }
 
 /// Ports hand on what came for the cores beside them.
-Exchange scatter(const chip::Chip& chip, const chip::Places& workers, std::int64_t piece) {
+ExchangeCost scatter(const chip::Chip& chip, const chip::PerDim& workers, std::int64_t piece) {
   Traffic traffic;
   add_ports(chip, workers, piece, false, traffic);
   return Fabric(chip).exchange(traffic);
 }
 
 /// All bytes of the link phase through the busiest port, with the adds between them.
-Exchange link_exchange(const LinkPhase& link, std::int64_t port_bytes, double adds,
-                       const chip::Chip& chip) {
+ExchangeCost link_exchange(const LinkPhase& link, std::int64_t port_bytes, double adds,
+                           const chip::Chip& chip) {
   return {.time = {link.time.value + adds},
           .bytes = {port_bytes},
           .wire = {static_cast<double>(port_bytes) / chip.interconnect.link_rate},
@@ -60,24 +61,26 @@ Exchange link_exchange(const LinkPhase& link, std::int64_t port_bytes, double ad
 
 }  // namespace
 
-LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip, const partition::Held& port,
-                     std::int64_t chips, const chip::Chip& machine) {
+LinkPhase link_phase(ir::OpKind kind, const partition::CollectiveBytes& chip,
+                     const partition::CollectiveBytes& port, std::int64_t chips,
+                     const chip::Chip& machine) {
   const chip::Topology topology = machine.inter_chip->topology;
-  LinkPhase best{.way = partition::Way::Ring, .time = {0.0}, .sent = {0}};
-  for (const partition::Way way : {partition::Way::Ring, partition::Way::Direct}) {
-    const std::vector<partition::Round> all = partition::rounds(kind, chip, chips, way);
-    const std::vector<partition::Round> own = partition::rounds(kind, port, chips, way);
+  LinkPhase best{.way = partition::CollectiveAlgorithm::Ring, .time = {0.0}, .sent = {0}};
+  for (const partition::CollectiveAlgorithm way :
+       {partition::CollectiveAlgorithm::Ring, partition::CollectiveAlgorithm::Direct}) {
+    const std::vector<partition::CollectiveRound> all = partition::rounds(kind, chip, chips, way);
+    const std::vector<partition::CollectiveRound> own = partition::rounds(kind, port, chips, way);
     const double time =
         seconds({.chip = all, .port = own}, partition::passage(way, topology, chips), machine);
-    if (way == partition::Way::Ring || time < best.time.value) {
+    if (way == partition::CollectiveAlgorithm::Ring || time < best.time.value) {
       best = {.way = way, .time = {time}, .sent = {partition::sent_bytes(all)}};
     }
   }
   return best;
 }
 
-chip::Places workers(const partition::ExecutePlan& plan) {
-  chip::Places result = {1, 1, 1};
+chip::PerDim workers(const partition::ExecutePlan& plan) {
+  chip::PerDim result = {1, 1, 1};
   for (const std::int32_t axis : plan.order) {
     const auto at = static_cast<std::size_t>(axis);
     const std::int32_t dim = plan.mesh_dims[at];
@@ -86,7 +89,7 @@ chip::Places workers(const partition::ExecutePlan& plan) {
   return result;
 }
 
-void add_ports(const chip::Chip& chip, const chip::Places& workers, std::int64_t piece,
+void add_ports(const chip::Chip& chip, const chip::PerDim& workers, std::int64_t piece,
                bool collects, Traffic& traffic) {
   const std::int64_t others =
       partition::cores_of_port(chip, workers[0] * workers[1] * workers[2]) - 1;
@@ -109,11 +112,12 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
                              const tile::TileModel& tiles) {
   tile::TileTimes times(graph, op, chip, tiles);
   const std::int64_t chips = partition::chips_of(op);
-  const partition::Held whole = partition::held_by_chip(graph, op);
-  const partition::Held core = partition::held_by_core(graph, op, plan);
+  const partition::CollectiveBytes whole = partition::held_by_chip(graph, op);
+  const partition::CollectiveBytes core = partition::held_by_core(graph, op, plan);
   const std::int64_t cores = partition::tiling(op, plan).cores;
   const std::int64_t shared = partition::cores_of_port(chip, cores);
-  const partition::Held port{.before = shared * core.before, .after = shared * core.after};
+  const partition::CollectiveBytes port{.before = shared * core.before,
+                                        .after = shared * core.after};
   const LinkPhase link = link_phase(op.kind, whole, port, chips, chip);
   const std::int64_t port_bytes =
       partition::sent_bytes(partition::rounds(op.kind, port, chips, link.way));

@@ -15,7 +15,7 @@ namespace elk::cost {
 
 /// The exchange between chips, adds aside, by the cheaper way.
 struct LinkPhase {
-  partition::Way way;
+  partition::CollectiveAlgorithm way;
   Seconds time;
   Bytes sent;  // by each chip
 };
@@ -27,16 +27,16 @@ struct LinkPhase {
 /// with L the latency between chips, w the links that the farthest message passes, x the bytes that
 /// a chip sends, those that pass it included, over its rate B, and y the bytes of a port over the
 /// rate b of its core's link. A ring wins ties: it needs no more than neighbours.
-[[nodiscard]] LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip,
-                                   const partition::Held& port, std::int64_t chips,
+[[nodiscard]] LinkPhase link_phase(ir::OpKind kind, const partition::CollectiveBytes& chip,
+                                   const partition::CollectiveBytes& port, std::int64_t chips,
                                    const chip::Chip& machine);
 
 /// The cores of a plan; off a grid, in one row.
-[[nodiscard]] chip::Places workers(const partition::ExecutePlan& plan);
+[[nodiscard]] chip::PerDim workers(const partition::ExecutePlan& plan);
 
 /// Adds what the cores beside a port, those before the next one, hand to it (`collects`) or take
 /// from it: `piece` bytes each.
-void add_ports(const chip::Chip& chip, const chip::Places& workers, std::int64_t piece,
+void add_ports(const chip::Chip& chip, const chip::PerDim& workers, std::int64_t piece,
                bool collects, Traffic& traffic);
 
 /// A collective under a plan: its gather is `PlanOption::gather`, its link phase with the adds

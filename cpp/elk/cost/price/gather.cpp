@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "elk/cost/price/collective_price.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/needs.hpp"
 
 namespace elk::cost {
 namespace {
@@ -37,7 +37,7 @@ Arrival from_everywhere(const Reader& reader, std::size_t operand) {
                      ? partition::element_bytes(unique, bits).value
                      : result.traffic.received * partition::tiling(op, plan).cores;
   if (chip.chips > 1) {
-    const partition::Needs needs(graph, op, operand, plan.factors, plan.order);
+    const partition::CoreNeeds needs(graph, op, operand, plan.factors, plan.order);
     result.traffic.chip_in = partition::most_lacking(
         needs, partition::ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip), chip.chips);
   }
@@ -68,8 +68,9 @@ Arrival arrival(const Reader& reader, std::size_t operand, const partition::Tran
 
 }  // namespace
 
-Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
-                    std::span<const partition::Transition* const> moved, const chip::Chip& chip) {
+ExchangeCost gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
+                        std::span<const partition::Transition* const> moved,
+                        const chip::Chip& chip) {
   const Fabric fabric(chip);
   Traffic sum;
   std::int64_t through = 0;

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "elk/base/rounding.hpp"
-#include "elk/cost/price/groups.hpp"
+#include "elk/cost/price/core_groups.hpp"
 #include "elk/cost/price/pricer.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/partition/rotation.hpp"
@@ -23,8 +23,8 @@ struct Loop {
 /// The rotated axes, outermost loop first.
 class Nest {
  public:
-  Nest(std::span<const Turn* const> turns, const Loops& loops) {
-    for (const Turn* turn : turns) {
+  Nest(std::span<const TemporalFactors* const> turns, const LoopOrder& loops) {
+    for (const TemporalFactors* turn : turns) {
       for (std::size_t i = 0; i < turn->spins; ++i) {
         add(turn->spin[i], turn->space);
       }
@@ -50,7 +50,7 @@ class Nest {
 
   /// The stride of a circle (`partition::Circle`): cores of the circles of the loops within its
   /// own.
-  [[nodiscard]] std::int64_t apart(const Turn& turn, const Spin& spin) const {
+  [[nodiscard]] std::int64_t apart(const TemporalFactors& turn, const TemporalDim& spin) const {
     std::int64_t result = 1;
     for (std::size_t i = 0; i < turn.spins; ++i) {
       result *= place(turn.spin[i].axis) > place(spin.axis) ? turn.spin[i].parts : 1;
@@ -59,7 +59,7 @@ class Nest {
   }
 
  private:
-  void add(const Spin& spin, std::int64_t bytes) {
+  void add(const TemporalDim& spin, std::int64_t bytes) {
     std::size_t i = 0;
     while (i < count_ && loop_[i].axis != spin.axis) {
       ++i;
@@ -89,14 +89,14 @@ class Nest {
 
 }  // namespace
 
-Exchange Pricer::gather(const Cut& cut, std::span<const Turn* const> turns) const {
+ExchangeCost Pricer::gather(const Cut& cut, std::span<const TemporalFactors* const> turns) const {
   Traffic traffic;
   traffic.wide = cut.wide;
   std::int64_t moved = 0;
-  for (const Turn* turn : turns) {
+  for (const TemporalFactors* turn : turns) {
     traffic.received += turn->received;
     traffic.fragments += turn->fragments;
-    const Held& held = cut.held[turn->slot];
+    const SlotPiece& held = cut.held[turn->slot];
     traffic.chip_in += held.chip_in;
     if (turn->received > 0) {
       moved += fabric_.multicast()
@@ -109,12 +109,12 @@ Exchange Pricer::gather(const Cut& cut, std::span<const Turn* const> turns) cons
 }
 
 /// Partitions that come into the busiest chip with one shift: one for each end of it within a ring.
-std::int64_t Pricer::rings_across(const Cut& cut, const Turn& turn) const {
+std::int64_t Pricer::rings_across(const Cut& cut, const TemporalFactors& turn) const {
   const std::int64_t straddling = cut.held[turn.slot].straddling;
   if (straddling == 0) {
     return 0;
   }
-  const std::optional<Groups> sharers = groups(cut, ~slots_[turn.slot].contained);
+  const std::optional<CoreGroups> sharers = groups(cut, ~slots_[turn.slot].contained);
   if (!sharers) {
     return straddling;
   }
@@ -151,8 +151,8 @@ bool Pricer::by_ports(const Cut& cut, std::uint64_t along) const {
 /// One shift of a slab of `pace` indices: in chunks of the transfer buffer, each with a sync, and
 /// copied into place unless the chip shifts natively (design 3.3). `apart` counts the cores from
 /// one of the circle to the next: between them lie those of as many other circles.
-Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::int64_t pace,
-                       std::int64_t apart) {
+ExchangeCost Pricer::shift(const Cut& cut, const TemporalFactors& turn, const TemporalDim& spin,
+                           std::int64_t pace, std::int64_t apart) {
   const Slot& slot = slots_[turn.slot];
   const std::int64_t moved = std::min(pace, spin.count);
   const std::int64_t elements = turn.elements / spin.count * moved;
@@ -172,7 +172,7 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
                  .around = around,
                  .full = by_ports(cut, ~slot.contained)},
                 bytes);
-  Exchange result = fabric_.exchange(traffic);
+  ExchangeCost result = fabric_.exchange(traffic);
   const bool crosses = cut.wide || traffic.chip_in > 0;
   result.time += fabric_.sync(crosses) * static_cast<double>(chunks - 1);
   if (!chip_.interconnect.native_shift) {
@@ -186,11 +186,11 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
   return result;
 }
 
-void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loops& loops,
-                  Motion& motion) {
+void Pricer::move(const Cut& cut, std::span<const TemporalFactors* const> turns,
+                  const LoopOrder& loops, Motion& motion) {
   std::copy(cut.tile.begin(), cut.tile.end(), motion.sub_task.begin());
   motion.space = 0;
-  for (const Turn* turn : turns) {
+  for (const TemporalFactors* turn : turns) {
     motion.space += turn->space;
   }
   motion.gather = gather(cut, turns);
@@ -212,13 +212,13 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
     motion.rounds[l] = {.steps = nest.used()[l].shifts, .once = 0.0};
   }
   if (motion.steps > 1) {
-    for (const Turn* turn : turns) {
+    for (const TemporalFactors* turn : turns) {
       for (std::size_t i = 0; i < turn->spins; ++i) {
         const Loop& loop = nest.at(turn->spin[i].axis);
-        const Spin& spin = turn->spin[i];
-        const Exchange once = loop.pace == spin.length && turn->spins == 1
-                                  ? spin.once
-                                  : shift(cut, *turn, spin, loop.pace, nest.apart(*turn, spin));
+        const TemporalDim& spin = turn->spin[i];
+        const ExchangeCost once = loop.pace == spin.length && turn->spins == 1
+                                      ? spin.once
+                                      : shift(cut, *turn, spin, loop.pace, nest.apart(*turn, spin));
         motion.rounds[nest.place(turn->spin[i].axis)].once += once.time.value;
         motion.shift = after(motion.shift, repeated(once, loop.shifts));
       }

@@ -11,7 +11,7 @@
 #include "elk/chip/ways.hpp"
 #include "elk/cost/price/collective_price.hpp"
 #include "elk/cost/price/states.hpp"
-#include "elk/partition/needs.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
@@ -62,12 +62,12 @@ bool by_ports(const partition::Rotation& turn, const partition::ExecutePlan& pla
 }
 
 /// The nodes through which data come to the cores of a plan.
-Edge edge_of(const partition::ExecutePlan& plan, const chip::Chip& chip) {
-  Edge result;
+GridEntry edge_of(const partition::ExecutePlan& plan, const chip::Chip& chip) {
+  GridEntry result;
   if (!chip::routed(chip)) {
     return result;
   }
-  chip::Places area = {1, 1, 1};
+  chip::PerDim area = {1, 1, 1};
   for (const std::int32_t axis : plan.order) {
     const auto at = static_cast<std::size_t>(axis);
     area[static_cast<std::size_t>(plan.mesh_dims[at])] *= plan.factors[at];
@@ -81,7 +81,7 @@ Edge edge_of(const partition::ExecutePlan& plan, const chip::Chip& chip) {
 std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                                      const PlanOption& option, const chip::Chip& chip) {
   std::vector<HbmOperand> result;
-  const Edge edge = edge_of(option.plan, chip);
+  const GridEntry edge = edge_of(option.plan, chip);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     if (!partition::from_hbm(graph, operand) || partition::first_like(op, i) != i) {
@@ -96,7 +96,7 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
           partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;
       expected = std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
     }
-    const partition::Sharing sharing = partition::sharing(graph, op, i, option.plan, chip);
+    const partition::PieceSharing sharing = partition::sharing(graph, op, i, option.plan, chip);
     const partition::Rotation turn = partition::rotation(op, i, option.plan, chip);
     result.push_back({.operand = i,
                       .full = option.footprint.operand[i],
@@ -124,14 +124,14 @@ void add_states(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip
 PlanOption price_execute(const ir::Graph& graph, const ir::Op& op,
                          const partition::ExecutePlan& plan, Pricer& pricer) {
   const Cut cut = cut_of(op, plan, pricer);
-  std::vector<Turn> turns;
-  std::vector<const Turn*> pointers;
+  std::vector<TemporalFactors> turns;
+  std::vector<const TemporalFactors*> pointers;
   for (std::size_t slot = 0; slot < pricer.reads(); ++slot) {
     pricer.split(cut, slot, plan.temporal[pricer.slots()[slot].operand], turns.emplace_back());
     pricer.detail(cut, turns.back());
   }
   pointers.reserve(turns.size());
-  for (const Turn& turn : turns) {
+  for (const TemporalFactors& turn : turns) {
     pointers.push_back(&turn);
   }
   Motion motion;

@@ -22,7 +22,7 @@ namespace elk::cost {
                                const partition::ExecutePlan& plan, const chip::Chip& chip,
                                Pricer& pricer);
 
-/// The same but for what it reads from HBM: no states and no HBM bytes.
+/// An op with a plan, but for what it reads from HBM: no states and no HBM bytes.
 [[nodiscard]] PlanOption price_execute(const ir::Graph& graph, const ir::Op& op,
                                        const partition::ExecutePlan& plan, Pricer& pricer);
 

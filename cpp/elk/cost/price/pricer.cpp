@@ -6,7 +6,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
-#include "elk/partition/needs.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -35,7 +35,7 @@ std::vector<std::int64_t> hbm_bytes(const ir::Graph& graph, const ir::Op& op,
   std::vector<std::int64_t> result;
   result.reserve(slots.size());
   for (const Slot& slot : slots) {
-    const partition::Needs needs(graph, op, slot.operand, uncut, {});
+    const partition::CoreNeeds needs(graph, op, slot.operand, uncut, {});
     result.push_back(slot.hbm ? needs.bytes(0, 1) : 0);
   }
   return result;
@@ -155,7 +155,7 @@ void Pricer::measure(Cut& cut) {
   cut.ids = 0;
   count_sharers(cut);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    Held& held = cut.held[slot];
+    SlotPiece& held = cut.held[slot];
     held.elements = 1;
     for (std::size_t dim = 0; dim < slots_[slot].dims.size(); ++dim) {
       held.extent[dim] = extent(slot, dim, cut);
@@ -179,7 +179,7 @@ std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
 
 void Pricer::measure_result(Cut& cut, std::size_t slot) const {
   const Slot& result = slots_[slot];
-  Held& held = cut.held[slot];
+  SlotPiece& held = cut.held[slot];
   std::array<std::int64_t, kMostRank> counts{};
   for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
     counts[dim] = held.extent[dim].count;
@@ -210,7 +210,7 @@ void Pricer::cross(Cut& cut) const {
   cut.hbm.clear();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    const partition::Needs needs(graph_, op_, slot.operand, cut.factor, cut.order);
+    const partition::CoreNeeds needs(graph_, op_, slot.operand, cut.factor, cut.order);
     std::int64_t before = 0;  // sub-tensors that this chip shares with the one before
     std::int64_t most = 0;
     for (std::int64_t chip = 0; chip < chips; ++chip) {
@@ -227,14 +227,14 @@ void Pricer::cross(Cut& cut) const {
   }
 }
 
-std::int64_t Pricer::chip_hbm(const Cut& cut, std::span<const Turn* const> turns) const {
+std::int64_t Pricer::chip_hbm(const Cut& cut, std::span<const TemporalFactors* const> turns) const {
   const auto chips = static_cast<std::size_t>(fabric_.chips());
   std::int64_t most = chips == 1 ? least_hbm_ : 0;
   for (std::size_t chip = 0; chip < chips && chips > 1; ++chip) {
     const std::int64_t before = static_cast<std::int64_t>(chip) * cut.ids;
     const std::int64_t cores = std::clamp<std::int64_t>(cut.cores - before, 0, cut.ids);
     std::int64_t sum = 0;
-    for (const Turn* turn : turns) {
+    for (const TemporalFactors* turn : turns) {
       sum += std::min(cut.hbm[(turn->slot * chips) + chip],
                       slots_[turn->slot].hbm ? turn->space * cores : 0);
     }
@@ -244,9 +244,9 @@ std::int64_t Pricer::chip_hbm(const Cut& cut, std::span<const Turn* const> turns
 }
 
 void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,
-                   Turn& turn) const {
+                   TemporalFactors& turn) const {
   const Slot& read = slots_[slot];
-  const Held& held = cut.held[slot];
+  const SlotPiece& held = cut.held[slot];
   turn.spins = 0;
   turn.slot = slot;
   turn.parts = 1;
@@ -282,7 +282,7 @@ void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_
   turn.more_bytes = read.hbm ? element_bytes(held.elements - turn.elements, read.bits).value : 0;
 }
 
-void Pricer::detail(const Cut& cut, Turn& turn) {
+void Pricer::detail(const Cut& cut, TemporalFactors& turn) {
   turn.fragments = slots_[turn.slot].hbm ? 0 : fragments(cut, turn);
   for (std::size_t i = 0; i < turn.spins; ++i) {
     turn.spin[i].once = shift(cut, turn, turn.spin[i], turn.spin[i].length, 1);
@@ -291,7 +291,7 @@ void Pricer::detail(const Cut& cut, Turn& turn) {
 }
 
 /// Runs in which a partition arrives from everywhere.
-std::int64_t Pricer::fragments(const Cut& cut, const Turn& turn) const {
+std::int64_t Pricer::fragments(const Cut& cut, const TemporalFactors& turn) const {
   const Slot& read = slots_[turn.slot];
   std::int64_t runs = 1;
   bool whole = true;

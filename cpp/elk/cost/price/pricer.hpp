@@ -19,7 +19,7 @@
 namespace elk::cost {
 
 /// What a core holds of one slot under a cut, not split over time.
-struct Held {
+struct SlotPiece {
   std::array<partition::Extent, kMostRank> extent;  // of each dimension
   std::int64_t elements;
   std::int64_t sharers;  // cores that need the same sub-tensor
@@ -34,11 +34,11 @@ struct Cut {
   std::vector<std::int64_t> tile;
   std::vector<std::int32_t> order;      // cut axes, outermost first
   std::vector<std::int32_t> mesh_dims;  // empty off a grid
-  std::vector<Held> held;               // of each slot
+  std::vector<SlotPiece> held;          // of each slot
   std::int64_t cores;
   std::int64_t result;       // bytes of the results' tiles and the room to receive partial ones
-  std::int64_t result_wide;  // the same where a reduction axis is rotated along
-  Exchange reduce;
+  std::int64_t result_wide;  // `result` where a reduction axis is rotated along
+  ExchangeCost reduce;
   bool tree;
   bool wide;                      // whether cores of several chips take part
   std::int64_t ids;               // of core numbers, one chip after another
@@ -49,22 +49,22 @@ struct Cut {
 [[nodiscard]] Cut uncut(std::size_t axes);
 
 /// One dimension of a slot that is split over time.
-struct Spin {
+struct TemporalDim {
   std::int32_t axis = 0;
   std::int32_t dim = 0;
   std::int64_t parts = 0;   // f_t
   std::int64_t length = 0;  // of a partition, in indices of the axis
   std::int64_t count = 0;   // of a partition, in indices of the dimension
   std::int64_t outer = 0;   // indices of the dimensions around it
-  Exchange once;            // a shift by a whole partition
+  ExchangeCost once;        // a shift by a whole partition
 };
 
 inline constexpr std::size_t kMostSpins = 4;
 
 /// One way to split a slot over time.
-struct Turn {
-  std::array<Spin, kMostSpins> spin{};  // the first `spins` of them
-  std::size_t spins = 0;                // 0: whole
+struct TemporalFactors {
+  std::array<TemporalDim, kMostSpins> spin{};  // the first `spins` of them
+  std::size_t spins = 0;                       // 0: whole
   std::size_t slot = 0;
   std::int64_t parts = 0;     // prod(f_t)
   std::int64_t elements = 0;  // of a partition
@@ -77,14 +77,14 @@ struct Turn {
 };
 
 /// Loops chosen by a plan; by the rules of design 3.1 where empty.
-struct Loops {
+struct LoopOrder {
   std::span<const std::int64_t> pace;
   std::span<const std::int32_t> order;
 };
 
 /// What rotates along one loop: a shift after each of some steps, after which all that rotates
 /// along the loops within it shifts, too.
-struct Rounds {
+struct LoopShifts {
   std::int64_t steps = 0;
   double once = 0.0;  // seconds
 };
@@ -94,9 +94,9 @@ struct Motion {
   std::array<std::int64_t, kMostAxes> sub_task{};
   std::int64_t steps = 0;
   std::int64_t space = 0;
-  Exchange gather;
-  Exchange shift;                          // not yet hidden behind compute
-  std::array<Rounds, kMostAxes> rounds{};  // of each loop, outermost first: `loops` of them
+  ExchangeCost gather;
+  ExchangeCost shift;                          // not yet hidden behind compute
+  std::array<LoopShifts, kMostAxes> rounds{};  // of each loop, outermost first: `loops` of them
   std::size_t loops = 0;
   std::int64_t exchange = 0;
 };
@@ -115,23 +115,25 @@ class Pricer {
   [[nodiscard]] bool arrange(Cut& cut) const;
   /// Fills `held`, `cores` and the results' space from `factor` and `tile`.
   void measure(Cut& cut);
-  /// Of that, the sharers alone.
+  /// The sharers alone of what a core holds.
   void count_sharers(Cut& cut) const;
   /// Fills what only concerns several chips: a plan on one has it for free.
   void cross(Cut& cut) const;
   /// HBM bytes that the busiest chip reads, once `cross` is known: what its cores need, and no more
   /// than the turns have them take in, for shifts bring the rest.
-  [[nodiscard]] std::int64_t chip_hbm(const Cut& cut, std::span<const Turn* const> turns) const;
+  [[nodiscard]] std::int64_t chip_hbm(const Cut& cut,
+                                      std::span<const TemporalFactors* const> turns) const;
   /// Fills `reduce` and `tree`; before `cross` with nothing between chips, the least of any order.
   void reduce(Cut& cut);
 
   /// Slot number `slot`, split over time into `parts[dim]` along each dimension; empty: whole.
   void split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,
-             Turn& turn) const;
+             TemporalFactors& turn) const;
   /// What is needed to weigh a turn, and not to tell that it is hopeless.
-  void detail(const Cut& cut, Turn& turn);
+  void detail(const Cut& cut, TemporalFactors& turn);
   /// `turns` holds one turn for each slot that is read.
-  void move(const Cut& cut, std::span<const Turn* const> turns, const Loops& loops, Motion& motion);
+  void move(const Cut& cut, std::span<const TemporalFactors* const> turns, const LoopOrder& loops,
+            Motion& motion);
   [[nodiscard]] double compute(const Motion& motion);
   /// The time of all phases. Hides shifts behind compute where the chip can, step by step.
   [[nodiscard]] double time(const Cut& cut, Motion& motion, double compute) const;
@@ -157,18 +159,19 @@ class Pricer {
  private:
   [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
   void measure_result(Cut& cut, std::size_t slot) const;
-  [[nodiscard]] chip::Places box(const Cut& cut, std::uint64_t along) const;
+  [[nodiscard]] chip::PerDim box(const Cut& cut, std::uint64_t along) const;
   void scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits,
-                       const chip::Places& cores, Traffic& traffic);
+                       const chip::PerDim& cores, Traffic& traffic);
   [[nodiscard]] bool goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores) const;
   [[nodiscard]] bool by_ports(const Cut& cut, std::uint64_t along) const;
-  [[nodiscard]] Exchange partials(const Cut& cut, std::size_t slot);
+  [[nodiscard]] ExchangeCost partials(const Cut& cut, std::size_t slot);
   void reduce_rows(Cut& cut);
-  [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;
-  [[nodiscard]] std::int64_t rings_across(const Cut& cut, const Turn& turn) const;
-  [[nodiscard]] Exchange shift(const Cut& cut, const Turn& turn, const Spin& spin,
-                               std::int64_t pace, std::int64_t apart);
-  [[nodiscard]] std::int64_t fragments(const Cut& cut, const Turn& turn) const;
+  [[nodiscard]] ExchangeCost gather(const Cut& cut,
+                                    std::span<const TemporalFactors* const> turns) const;
+  [[nodiscard]] std::int64_t rings_across(const Cut& cut, const TemporalFactors& turn) const;
+  [[nodiscard]] ExchangeCost shift(const Cut& cut, const TemporalFactors& turn,
+                                   const TemporalDim& spin, std::int64_t pace, std::int64_t apart);
+  [[nodiscard]] std::int64_t fragments(const Cut& cut, const TemporalFactors& turn) const;
 
   const ir::Graph& graph_;
   const ir::Op& op_;

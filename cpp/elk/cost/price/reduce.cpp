@@ -4,7 +4,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
-#include "elk/cost/price/groups.hpp"
+#include "elk/cost/price/core_groups.hpp"
 #include "elk/cost/price/pricer.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -13,11 +13,11 @@ namespace {
 
 using partition::element_bytes;
 
-constexpr chip::Places kOneCore = {1, 1, 1};
+constexpr chip::PerDim kOneCore = {1, 1, 1};
 
-std::int64_t cores_of(const chip::Places& box) { return box[0] * box[1] * box[2]; }
+std::int64_t cores_of(const chip::PerDim& box) { return box[0] * box[1] * box[2]; }
 
-/// Of these members those whose partner, whose number differs in the bit `level`, is none of them.
+/// Members whose partner, whose number differs in the bit `level`, is no member.
 std::int64_t pairs_across(const Members& here, std::int64_t cores, std::int64_t level) {
   std::int64_t pairs = 0;
   for (std::int64_t i = here.begin; i < here.end; ++i) {
@@ -28,7 +28,7 @@ std::int64_t pairs_across(const Members& here, std::int64_t cores, std::int64_t 
 }
 
 /// What cores do once they have received everything.
-void add_after(Exchange& exchange, double seconds) {
+void add_after(ExchangeCost& exchange, double seconds) {
   exchange.time.value += seconds;
   exchange.tail.value += seconds;
 }
@@ -36,7 +36,7 @@ void add_after(Exchange& exchange, double seconds) {
 /// Groups of a cut over several chips.
 struct Spread {
   const Cut& cut;
-  const Groups& groups;
+  const CoreGroups& groups;
   std::int64_t chips;
 };
 
@@ -58,11 +58,11 @@ void scatter_between_chips(const partition::Scatter& pieces, std::int64_t bits,
 /// A row cut over `cores`, of which each has the sums of its piece of it.
 struct RowCut {
   std::int64_t cores;
-  std::uint64_t along;           // a bit for each row axis
-  std::int64_t values;           // of a core, at first for one value a row
-  std::int64_t piece;            // their bytes
-  std::optional<Groups> groups;  // of a cut over several chips, where they are regular
-  chip::Places here{};           // those of one chip's grid
+  std::uint64_t along;               // a bit for each row axis
+  std::int64_t values;               // of a core, at first for one value a row
+  std::int64_t piece;                // bytes of these values
+  std::optional<CoreGroups> groups;  // of a cut over several chips, where they are regular
+  chip::PerDim here{};               // cores along each dimension of one chip's grid
 };
 
 RowCut row_cut(const ir::Op& op, const Cut& cut) {
@@ -88,7 +88,7 @@ struct RowExchange {
   const RowCut& row;
 
   /// Each core receives the values of all others.
-  [[nodiscard]] Exchange directly() const {
+  [[nodiscard]] ExchangeCost directly() const {
     Traffic all;
     all.received = (row.cores - 1) * row.piece;
     all.sent = fabric.multicast() ? row.piece : all.received;
@@ -107,20 +107,20 @@ struct RowExchange {
                  (fabric.multicast() ? busiest.to_all(row.here) : busiest.to_each(row.here, cores));
       all.hops = busiest.hops(row.here);
     }
-    Exchange result = fabric.exchange(all);
+    ExchangeCost result = fabric.exchange(all);
     add_after(result, tiles.add(row.cores, row.values));
     return result;
   }
 
   /// Pairs exchange and add, ceil(log2 cores) times.
-  [[nodiscard]] Exchange in_a_tree() const {
+  [[nodiscard]] ExchangeCost in_a_tree() const {
     Traffic pair;
     pair.received = row.piece;
     pair.sent = row.piece;
     pair.fragments = 1;
     pair.wide = cut.wide;
     pair.chip_in = cut.wide ? row.piece * row.cores : 0;
-    Exchange result = kNoExchange;
+    ExchangeCost result = kNoExchange;
     for (std::int64_t level = 1; level < row.cores; level *= 2) {
       if (row.groups) {
         pair.chip_in = most_in(cut, *row.groups, fabric.chips(), [&](const Members& here) {
@@ -132,7 +132,7 @@ struct RowExchange {
         pair.line = here ? row.piece * busiest.in_pairs(row.here, level) : 0;
         pair.hops = here ? busiest.hops_in_pairs(row.here, level) : 0;
       }
-      Exchange once = fabric.exchange(pair);
+      ExchangeCost once = fabric.exchange(pair);
       add_after(once, tiles.add(2, row.values));
       result = after(result, once);
     }
@@ -143,8 +143,8 @@ struct RowExchange {
 }  // namespace
 
 /// The cores of one chip's grid that differ in their places along the cut axes selected by `along`.
-chip::Places Pricer::box(const Cut& cut, std::uint64_t along) const {
-  chip::Places result = kOneCore;
+chip::PerDim Pricer::box(const Cut& cut, std::uint64_t along) const {
+  chip::PerDim result = kOneCore;
   for (const std::int32_t axis : cut.order) {
     if (((along >> static_cast<unsigned>(axis)) & 1U) != 0) {
       const std::size_t dim = subscript(cut.mesh_dims[subscript(axis)]);
@@ -157,7 +157,7 @@ chip::Places Pricer::box(const Cut& cut, std::uint64_t along) const {
 
 /// Sets what a reduce-scatter of pieces of `bits` a value puts on the busiest link of a grid.
 void Pricer::scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits,
-                             const chip::Places& cores, Traffic& traffic) {
+                             const chip::PerDim& cores, Traffic& traffic) {
   const std::int64_t here = cores_of(cores);
   const std::int64_t whole = std::min(here, pieces.tile / pieces.piece);
   traffic.line = busiest_.to_each(cores, whole) * element_bytes(pieces.piece, bits).value;
@@ -170,7 +170,7 @@ void Pricer::scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits
 
 /// The reduce-scatter of a partial tile: each of `parts` cores sends all but its own part of it,
 /// and adds up what it receives (design 3.3).
-Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
+ExchangeCost Pricer::partials(const Cut& cut, std::size_t slot) {
   const partition::Scatter& scattered = cut.held[slot].scatter;
   const std::int64_t parts = scattered.parts;
   if (parts == 1) {
@@ -185,7 +185,7 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
   traffic.wide = cut.wide;
   const std::uint64_t along = summed_ & ~slots_[slot].contained;
   if (cut.wide) {
-    const std::optional<Groups> found = groups(cut, along);
+    const std::optional<CoreGroups> found = groups(cut, along);
     if (found) {
       scatter_between_chips(scattered, bits, {cut, *found, fabric_.chips()}, traffic);
     } else {
@@ -195,7 +195,7 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
   if (fabric_.grid()) {
     scatter_on_grid(scattered, bits, box(cut, along), traffic);
   }
-  Exchange exchange = fabric_.exchange(traffic);
+  ExchangeCost exchange = fabric_.exchange(traffic);
   add_after(exchange, tiles_.add(parts, scattered.piece));
   return exchange;
 }
@@ -212,8 +212,8 @@ void Pricer::reduce_rows(Cut& cut) {
   row.piece = element_bytes(row.values, wide_bits_).value;
   row.here = fabric_.grid() ? box(cut, row.along) : kOneCore;
   const RowExchange ways{fabric_, tiles_, busiest_, cut, row};
-  const Exchange direct = ways.directly();
-  const Exchange tree = ways.in_a_tree();
+  const ExchangeCost direct = ways.directly();
+  const ExchangeCost tree = ways.in_a_tree();
   cut.tree = tree.time < direct.time;
   for (std::int64_t round = 0; round < sums.rounds; ++round) {
     cut.reduce = after(cut.reduce, cut.tree ? tree : direct);

@@ -30,7 +30,7 @@ struct Reads {
 };
 
 /// Once for each chip, or where nothing is multicast once for each ring of peers.
-Reads reads(const partition::Sharing& sharing, std::int64_t d, bool multicast) {
+Reads reads(const partition::PieceSharing& sharing, std::int64_t d, bool multicast) {
   if (multicast) {
     return {.all = sharing.hbm_bytes, .chip = sharing.chip_hbm_bytes};
   }
@@ -42,7 +42,7 @@ Reads reads(const partition::Sharing& sharing, std::int64_t d, bool multicast) {
 
 /// On a grid, bytes through the busiest of the nodes that let in `pieces` pieces of `bytes` each:
 /// every module has its share of each piece, and its nodes share the pieces.
-std::int64_t edge_bytes(const Edge& edge, std::int64_t pieces, std::int64_t bytes) {
+std::int64_t edge_bytes(const GridEntry& edge, std::int64_t pieces, std::int64_t bytes) {
   return edge.modules == 0 ? 0 : ceil_div(pieces, edge.nodes) * ceil_div(bytes, edge.modules);
 }
 
@@ -139,7 +139,7 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
 
 }  // namespace
 
-std::int64_t hbm_bytes(const partition::Sharing& sharing, std::int64_t d, bool multicast) {
+std::int64_t hbm_bytes(const partition::PieceSharing& sharing, std::int64_t d, bool multicast) {
   return reads(sharing, d, multicast).all;
 }
 

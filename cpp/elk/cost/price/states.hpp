@@ -8,7 +8,7 @@
 namespace elk::cost {
 
 /// Where the data of a plan enter a grid.
-struct Edge {
+struct GridEntry {
   std::int64_t modules = 0;  // of one chip; 0 off a grid
   std::int64_t nodes = 1;    // beside the plan's cores, of the module that has fewest there
 };
@@ -18,9 +18,9 @@ struct HbmOperand {
   std::size_t operand = 0;
   Bytes full;             // of a core's piece at execute
   double expected = 1.0;  // share of it that is filled: below 1 only where an index picks rows
-  partition::Sharing sharing;
+  partition::PieceSharing sharing;
   std::int64_t pieces = 1;  // different ones that the cores of a chip hold, at most
-  Edge edge;
+  GridEntry edge;
   std::int64_t ring = 1;    // cores that its partitions rotate through: peers are as far apart
   std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
   bool by_ports = false;    // peers differ in their places along a full line
@@ -28,7 +28,7 @@ struct HbmOperand {
 
 /// Bytes that all chips read of an operand whose cores receive one part in `d` of their piece:
 /// once for each chip, or where nothing is multicast once for each ring of peers.
-[[nodiscard]] std::int64_t hbm_bytes(const partition::Sharing& sharing, std::int64_t d,
+[[nodiscard]] std::int64_t hbm_bytes(const partition::PieceSharing& sharing, std::int64_t d,
                                      bool multicast);
 
 /// The preload states of an op on the Pareto front of (space, distribute time), largest space
@@ -37,7 +37,7 @@ struct HbmOperand {
                                                        const ir::Op& op, const Fabric& fabric,
                                                        const chip::Chip& chip, bool wide);
 
-/// The same at the HBM rate of `chip`, off grids.
+/// Gives states their times at the HBM rate of `chip`, off grids.
 void retime(std::vector<PreloadState>& states, const chip::Chip& chip);
 
 }  // namespace elk::cost

@@ -84,7 +84,7 @@ void load_apart(const std::byte* at, Step step, std::int64_t count, Wide* out) {
 }
 
 template <class Stored, class Wide>
-void load_as(const std::byte* data, const ElementRun& run, Wide* out) {
+void load_as(const std::byte* data, const ElementSequence& run, Wide* out) {
   constexpr Together<Stored> kSize;
   const std::byte* at = data + (run.first * kSize);
   if (run.step == 1) {  // A loop that compilers turn into vector code.
@@ -103,7 +103,7 @@ void save_apart(const Wide* in, Step step, std::int64_t count, std::byte* at) {
 }
 
 template <class Stored, class Wide>
-void save_as(const Wide* in, const ElementRun& run, std::byte* data) {
+void save_as(const Wide* in, const ElementSequence& run, std::byte* data) {
   constexpr Together<Stored> kSize;
   std::byte* at = data + (run.first * kSize);
   if (run.step == 1) {
@@ -115,7 +115,7 @@ void save_as(const Wide* in, const ElementRun& run, std::byte* data) {
 
 /// Two elements a byte, the even one in the low bits.
 template <class Wide>
-void load_nibbles(const Elements& from, const ElementRun& run, Wide* out) {
+void load_nibbles(const Elements& from, const ElementSequence& run, Wide* out) {
   for (std::int64_t i = 0; i < run.count; ++i) {
     const std::int64_t at = run.first + (i * run.step);
     const auto byte = static_cast<unsigned>(from.data[at / 2]);
@@ -126,7 +126,7 @@ void load_nibbles(const Elements& from, const ElementRun& run, Wide* out) {
 }
 
 template <class Wide>
-void save_nibbles(const Wide* in, const ElementRun& run, const MutableElements& to) {
+void save_nibbles(const Wide* in, const ElementSequence& run, const MutableElements& to) {
   for (std::int64_t i = 0; i < run.count; ++i) {
     const std::int64_t at = run.first + (i * run.step);
     const auto bits = static_cast<unsigned>(converted<std::int64_t>(in[i]) & 0xF);
@@ -191,7 +191,7 @@ bool is_real(ir::DType dtype) {
 bool is_known(ir::DType dtype) { return dtype != ir::DType::F8; }
 
 template <class Wide>
-void load(const Elements& from, const ElementRun& run, Wide* out) {
+void load(const Elements& from, const ElementSequence& run, Wide* out) {
   if (is_nibble(from.dtype)) {
     load_nibbles(from, run, out);
     return;
@@ -206,7 +206,7 @@ void load(const Elements& from, const ElementRun& run, Wide* out) {
 }
 
 template <class Wide>
-void save(const Wide* in, const ElementRun& run, const MutableElements& to) {
+void save(const Wide* in, const ElementSequence& run, const MutableElements& to) {
   if (is_nibble(to.dtype)) {
     save_nibbles(in, run, to);
     return;
@@ -216,16 +216,16 @@ void save(const Wide* in, const ElementRun& run, const MutableElements& to) {
 
 void save_part(const Numbers& numbers, std::int64_t first, std::int64_t count,
                const MutableElements& to) {
-  const ElementRun run{.first = 0, .step = 1, .count = count};
+  const ElementSequence run{.first = 0, .step = 1, .count = count};
   std::visit([&](const auto& values) { save(values.data() + first, run, to); }, numbers);
 }
 
-template void load(const Elements& from, const ElementRun& run, double* out);
-template void load(const Elements& from, const ElementRun& run, float* out);
-template void load(const Elements& from, const ElementRun& run, std::int64_t* out);
-template void load(const Elements& from, const ElementRun& run, std::uint64_t* out);
-template void save(const double* in, const ElementRun& run, const MutableElements& to);
-template void save(const std::int64_t* in, const ElementRun& run, const MutableElements& to);
-template void save(const std::uint64_t* in, const ElementRun& run, const MutableElements& to);
+template void load(const Elements& from, const ElementSequence& run, double* out);
+template void load(const Elements& from, const ElementSequence& run, float* out);
+template void load(const Elements& from, const ElementSequence& run, std::int64_t* out);
+template void load(const Elements& from, const ElementSequence& run, std::uint64_t* out);
+template void save(const double* in, const ElementSequence& run, const MutableElements& to);
+template void save(const std::int64_t* in, const ElementSequence& run, const MutableElements& to);
+template void save(const std::uint64_t* in, const ElementSequence& run, const MutableElements& to);
 
 }  // namespace elk::emulate

@@ -46,7 +46,7 @@ struct MutableElements {
 };
 
 /// A run of elements: `count` of them from number `first` on, `step` apart.
-struct ElementRun {
+struct ElementSequence {
   std::int64_t first;
   std::int64_t step;
   std::int64_t count;
@@ -54,11 +54,11 @@ struct ElementRun {
 
 /// The elements of `run` as numbers of type Wide: double, float, int64 or uint64.
 template <class Wide>
-void load(const Elements& from, const ElementRun& run, Wide* out);
+void load(const Elements& from, const ElementSequence& run, Wide* out);
 
 /// Writes numbers as elements.
 template <class Wide>
-void save(const Wide* in, const ElementRun& run, const MutableElements& to);
+void save(const Wide* in, const ElementSequence& run, const MutableElements& to);
 
 /// Writes `count` numbers from number `first` on as elements 0, 1, ...
 void save_part(const Numbers& numbers, std::int64_t first, std::int64_t count,

@@ -28,9 +28,9 @@ const Function<Wide>* find(std::string_view name) {
 
 /// Operands and constants by the number of the ONNX input, attributes apart.
 template <class Wide>
-Numbers applied(const Tile& tile) {
+Numbers applied(const KernelCall& tile) {
   const ir::Op& op = tile.op;
-  const Points points = all_points(tile.ranges);
+  const AxisRanges points = all_points(tile.ranges);
   const std::size_t attributes = op.scalars.size() - op.constants.size();
   std::map<std::int32_t, std::vector<Wide>> by_input;
   for (const std::int32_t input : inputs(op)) {
@@ -66,7 +66,7 @@ bool has_function(const ir::Graph& graph, const ir::Op& op) {
   return find<double>(name_of(op)) != nullptr;
 }
 
-Numbers elementwise(const Tile& tile) {
+Numbers elementwise(const KernelCall& tile) {
   return with_width(tile, [&](auto wide) { return applied<decltype(wide)>(tile); });
 }
 

@@ -9,12 +9,12 @@
 namespace elk::emulate {
 namespace {
 
-const ir::Tensor& tensor_of(const Tile& tile, std::size_t operand) {
+const ir::Tensor& tensor_of(const KernelCall& tile, std::size_t operand) {
   return tile.graph.tensors[static_cast<std::size_t>(tile.op.operands[operand].tensor)];
 }
 
 /// The operand that reads the index tensor of `operand`.
-std::size_t index_operand(const Tile& tile, std::size_t operand) {
+std::size_t index_operand(const KernelCall& tile, std::size_t operand) {
   const std::vector<ir::Operand>& operands = tile.op.operands;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i != operand && operands[i].access == ir::Access::Read &&
@@ -26,9 +26,10 @@ std::size_t index_operand(const Tile& tile, std::size_t operand) {
 }
 
 template <class Wide>
-void load_runs(const Piece& piece, const std::vector<Touched>& runs, std::vector<Wide>& out) {
+void load_runs(const PieceBytes& piece, const std::vector<ElementStride>& runs,
+               std::vector<Wide>& out) {
   const Elements elements{.data = piece.bytes, .dtype = piece.dtype};
-  for (const Touched& run : runs) {
+  for (const ElementStride& run : runs) {
     load(elements, {.first = run.element, .step = run.step, .count = run.count},
          out.data() + run.point);
   }
@@ -36,7 +37,8 @@ void load_runs(const Piece& piece, const std::vector<Touched>& runs, std::vector
 
 }  // namespace
 
-std::vector<Touched> touched_by(const Tile& tile, std::size_t operand, const Points& points) {
+std::vector<ElementStride> touched_by(const KernelCall& tile, std::size_t operand,
+                                      const AxisRanges& points) {
   const ir::Operand& read = tile.op.operands[operand];
   std::vector<std::int64_t> picks;
   if (read.indirect) {
@@ -48,25 +50,25 @@ std::vector<Touched> touched_by(const Tile& tile, std::size_t operand, const Poi
 }
 
 template <class Wide>
-Packed<Wide> pack(const Tile& tile, std::int32_t input, const Points& points) {
+InputValues<Wide> pack(const KernelCall& tile, std::int32_t input, const AxisRanges& points) {
   const auto count = static_cast<std::size_t>(points.count());
-  Packed<Wide> result{.value = std::vector<Wide>(count, Wide{0}), .inside = {}};
+  InputValues<Wide> result{.value = std::vector<Wide>(count, Wide{0}), .inside = {}};
   std::size_t seen = 0;
-  std::vector<std::vector<Touched>> parts;
+  std::vector<std::vector<ElementStride>> parts;
   for (std::size_t i = 0; i < tile.op.operands.size(); ++i) {
     const ir::Operand& operand = tile.op.operands[i];
     if (operand.access == ir::Access::Read && operand.input == input) {
       parts.push_back(touched_by(tile, i, points));
       load_runs(tile.pieces[i], parts.back(), result.value);
-      for (const Touched& run : parts.back()) {
+      for (const ElementStride& run : parts.back()) {
         seen += static_cast<std::size_t>(run.count);
       }
     }
   }
   if (seen < count) {
     result.inside.assign(count, 0);
-    for (const std::vector<Touched>& part : parts) {
-      for (const Touched& run : part) {
+    for (const std::vector<ElementStride>& part : parts) {
+      for (const ElementStride& run : part) {
         std::fill_n(result.inside.begin() + run.point, run.count, char{1});
       }
     }
@@ -99,10 +101,10 @@ std::vector<char> axes_of(const ir::Op& op, std::int32_t input) {
   return result;
 }
 
-Folded folded(const Tile& tile, ir::AxisRole role) {
-  Folded result;
+AxesByRole folded(const KernelCall& tile, ir::AxisRole role) {
+  AxesByRole result;
   for (std::size_t axis = 0; axis < tile.op.axes.size(); ++axis) {
-    Points& points = tile.op.axes[axis].role == role ? result.over : result.kept;
+    AxisRanges& points = tile.op.axes[axis].role == role ? result.over : result.kept;
     points.axes.push_back(static_cast<std::int32_t>(axis));
     points.ranges.push_back(tile.ranges[axis]);
   }
@@ -114,7 +116,8 @@ Folded folded(const Tile& tile, ir::AxisRole role) {
 }
 
 template <class Wide>
-std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Points& wanted) {
+std::vector<Wide> regrouped(std::vector<Wide> values, const AxisRanges& of,
+                            const AxisRanges& wanted) {
   if (wanted.axes == of.axes && wanted.ranges == of.ranges) {
     return values;
   }
@@ -146,7 +149,7 @@ std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Po
   return result;
 }
 
-Points result_points(const Tile& tile) {
+AxisRanges result_points(const KernelCall& tile) {
   return points_of(tile.op.operands[result_operands(tile.op).front()], tile.ranges);
 }
 
@@ -160,15 +163,16 @@ std::vector<std::size_t> result_operands(const ir::Op& op) {
   return result;
 }
 
-void write(const Tile& tile, std::size_t operand, const Numbers& numbers, const Piece& piece) {
+void write(const KernelCall& tile, std::size_t operand, const Numbers& numbers,
+           const PieceBytes& piece) {
   const ir::Operand& result = tile.op.operands[operand];
-  const Points points = points_of(result, tile.ranges);
+  const AxisRanges points = points_of(result, tile.ranges);
   const MutableElements to{.data = piece.bytes, .dtype = piece.dtype};
-  const std::vector<Touched> runs =
+  const std::vector<ElementStride> runs =
       touched(result, piece.held, tensor_of(tile, operand).shape, points);
   std::visit(
       [&](const auto& values) {
-        for (const Touched& run : runs) {
+        for (const ElementStride& run : runs) {
           save(values.data() + run.point,
                {.first = run.element, .step = run.step, .count = run.count}, to);
         }
@@ -176,26 +180,30 @@ void write(const Tile& tile, std::size_t operand, const Numbers& numbers, const 
       numbers);
 }
 
-Numbers read(const Tile& tile, std::size_t operand, const Piece& piece) {
+Numbers read(const KernelCall& tile, std::size_t operand, const PieceBytes& piece) {
   const ir::Operand& result = tile.op.operands[operand];
-  const Points points = points_of(result, tile.ranges);
+  const AxisRanges points = points_of(result, tile.ranges);
   const auto count = static_cast<std::size_t>(points.count());
-  const std::vector<Touched> runs =
+  const std::vector<ElementStride> runs =
       touched(result, piece.held, tensor_of(tile, operand).shape, points);
   return with_numbers(piece.dtype, count, [&](auto& values) { load_runs(piece, runs, values); });
 }
 
-template Packed<double> pack(const Tile& tile, std::int32_t input, const Points& points);
-template Packed<float> pack(const Tile& tile, std::int32_t input, const Points& points);
-template Packed<std::int64_t> pack(const Tile& tile, std::int32_t input, const Points& points);
-template Packed<std::uint64_t> pack(const Tile& tile, std::int32_t input, const Points& points);
-template std::vector<double> regrouped(std::vector<double> values, const Points& of,
-                                       const Points& wanted);
-template std::vector<float> regrouped(std::vector<float> values, const Points& of,
-                                      const Points& wanted);
-template std::vector<std::int64_t> regrouped(std::vector<std::int64_t> values, const Points& of,
-                                             const Points& wanted);
-template std::vector<std::uint64_t> regrouped(std::vector<std::uint64_t> values, const Points& of,
-                                              const Points& wanted);
+template InputValues<double> pack(const KernelCall& tile, std::int32_t input,
+                                  const AxisRanges& points);
+template InputValues<float> pack(const KernelCall& tile, std::int32_t input,
+                                 const AxisRanges& points);
+template InputValues<std::int64_t> pack(const KernelCall& tile, std::int32_t input,
+                                        const AxisRanges& points);
+template InputValues<std::uint64_t> pack(const KernelCall& tile, std::int32_t input,
+                                         const AxisRanges& points);
+template std::vector<double> regrouped(std::vector<double> values, const AxisRanges& of,
+                                       const AxisRanges& wanted);
+template std::vector<float> regrouped(std::vector<float> values, const AxisRanges& of,
+                                      const AxisRanges& wanted);
+template std::vector<std::int64_t> regrouped(std::vector<std::int64_t> values, const AxisRanges& of,
+                                             const AxisRanges& wanted);
+template std::vector<std::uint64_t> regrouped(std::vector<std::uint64_t> values,
+                                              const AxisRanges& of, const AxisRanges& wanted);
 
 }  // namespace elk::emulate

@@ -15,34 +15,34 @@ namespace {
 
 /// The axes of a product: matrices of their own, rows, columns, and what is summed over.
 struct Roles {
-  Points group;
-  Points m;
-  Points n;
-  Points k;
+  AxisRanges group;
+  AxisRanges m;
+  AxisRanges n;
+  AxisRanges k;
 };
 
-void add(Points& points, std::size_t axis, const partition::Run& range) {
+void add(AxisRanges& points, std::size_t axis, const partition::IndexRange& range) {
   points.axes.push_back(static_cast<std::int32_t>(axis));
   points.ranges.push_back(range);
 }
 
-Roles roles(const Tile& tile) {
+Roles roles(const KernelCall& tile) {
   Roles result;
   const std::vector<char> in_a = axes_of(tile.op, 0);
   const std::vector<char> in_b = axes_of(tile.op, 1);
   for (std::size_t axis = 0; axis < tile.ranges.size(); ++axis) {
     const bool summed = tile.op.axes[axis].role == ir::AxisRole::Reduction;
     const bool of_one = in_a[axis] != in_b[axis];
-    Points& apart = in_a[axis] != 0 ? result.m : result.n;
-    Points& kept = of_one ? apart : result.group;
+    AxisRanges& apart = in_a[axis] != 0 ? result.m : result.n;
+    AxisRanges& kept = of_one ? apart : result.group;
     add(summed ? result.k : kept, axis, tile.ranges[axis]);
   }
   return result;
 }
 
-Points joined(const std::vector<const Points*>& parts) {
-  Points result;
-  for (const Points* part : parts) {
+AxisRanges joined(const std::vector<const AxisRanges*>& parts) {
+  AxisRanges result;
+  for (const AxisRanges* part : parts) {
     result.axes.insert(result.axes.end(), part->axes.begin(), part->axes.end());
     result.ranges.insert(result.ranges.end(), part->ranges.begin(), part->ranges.end());
   }
@@ -76,7 +76,7 @@ Scalars scalars_of(const ir::Op& op) {
 /// The elements of an input where they lie in a core's memory, if that is the order of `points` and
 /// they are numbers of type Wide; else null.
 template <class Wide>
-const Wide* in_place(const Tile& tile, std::int32_t input, const Points& points) {
+const Wide* in_place(const KernelCall& tile, std::int32_t input, const AxisRanges& points) {
   const auto reads = [&](const ir::Operand& operand) {
     return operand.access == ir::Access::Read && operand.input == input;
   };
@@ -86,11 +86,11 @@ const Wide* in_place(const Tile& tile, std::int32_t input, const Points& points)
     return nullptr;
   }
   const auto k = static_cast<std::size_t>(first - operands.begin());
-  const Piece& piece = tile.pieces[k];
+  const PieceBytes& piece = tile.pieces[k];
   if (!is_stored_as<Wide>(piece.dtype) || piece.bytes == nullptr) {
     return nullptr;
   }
-  const std::vector<Touched> runs = touched_by(tile, k, points);
+  const std::vector<ElementStride> runs = touched_by(tile, k, points);
   if (runs.size() != 1 || runs[0].step != 1 || runs[0].count != points.count()) {
     return nullptr;
   }
@@ -103,12 +103,12 @@ template <class Wide>
 class Factor {
  public:
   /// With `zero`, its zero point, taken off where it has elements.
-  Factor(const Tile& tile, std::int32_t input, const Points& points, double zero)
+  Factor(const KernelCall& tile, std::int32_t input, const AxisRanges& points, double zero)
       : data_(zero == 0 ? in_place<Wide>(tile, input, points) : nullptr) {
     if (data_ != nullptr) {
       return;
     }
-    Packed<Wide> packed = pack<Wide>(tile, input, points);
+    InputValues<Wide> packed = pack<Wide>(tile, input, points);
     for (std::size_t i = 0; zero != 0 && i < packed.value.size(); ++i) {
       if (packed.inside.empty() || packed.inside[i] != 0) {
         packed.value[i] -= static_cast<Wide>(zero);
@@ -126,7 +126,7 @@ class Factor {
 };
 
 /// Whether the last dimension of input 1 is a column: then its rows are contiguous.
-bool columns_last(const Tile& tile, const Points& n) {
+bool columns_last(const KernelCall& tile, const AxisRanges& n) {
   for (const ir::Operand& operand : tile.op.operands) {
     if (operand.access == ir::Access::Read && operand.input == 1 && !operand.dims.empty()) {
       for (const std::int32_t axis : operand.dims.back().axes) {
@@ -138,7 +138,7 @@ bool columns_last(const Tile& tile, const Points& n) {
 }
 
 /// Sizes of a product, and how its right factor lies: row by row, or column by column.
-struct Sizes {
+struct ProductSizes {
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
@@ -146,7 +146,7 @@ struct Sizes {
 };
 
 template <class Wide>
-void multiply_group(const Wide* a, const Wide* b, const Sizes& sizes, Wide* c) {
+void multiply_group(const Wide* a, const Wide* b, const ProductSizes& sizes, Wide* c) {
   using RowMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using ColMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
   const auto& [m, n, k, by_rows] = sizes;
@@ -168,14 +168,14 @@ void multiply_group(const Wide* a, const Wide* b, const Sizes& sizes, Wide* c) {
 }
 
 template <class Wide>
-std::vector<Wide> products(const Tile& tile, const Roles& axes, const Scalars& scalars) {
+std::vector<Wide> products(const KernelCall& tile, const Roles& axes, const Scalars& scalars) {
   const bool by_rows = columns_last(tile, axes.n);
   const Factor<Wide> a(tile, 0, joined({&axes.group, &axes.m, &axes.k}), scalars.zero_a);
   const Factor<Wide> b(
       tile, 1,
       by_rows ? joined({&axes.group, &axes.k, &axes.n}) : joined({&axes.group, &axes.n, &axes.k}),
       scalars.zero_b);
-  const Sizes sizes{
+  const ProductSizes sizes{
       .m = axes.m.count(), .n = axes.n.count(), .k = axes.k.count(), .by_rows = by_rows};
   std::vector<Wide> c(static_cast<std::size_t>(axes.group.count() * sizes.m * sizes.n));
   for (std::int64_t group = 0; group < axes.group.count(); ++group) {
@@ -187,15 +187,15 @@ std::vector<Wide> products(const Tile& tile, const Roles& axes, const Scalars& s
 
 bool begins_sum(const Roles& axes) {
   return std::all_of(axes.k.ranges.begin(), axes.k.ranges.end(),
-                     [](const partition::Run& range) { return range.begin == 0; });
+                     [](const partition::IndexRange& range) { return range.begin == 0; });
 }
 
 /// The product with alpha, and with beta and bias where the sum begins, in numbers of type Out.
 template <class Wide, class Out>
-std::vector<Out> biased(const Tile& tile) {
+std::vector<Out> biased(const KernelCall& tile) {
   const Roles axes = roles(tile);
   const Scalars scalars = scalars_of(tile.op);
-  const Points points = result_points(tile);
+  const AxisRanges points = result_points(tile);
   const std::vector<Wide> sums = regrouped(products<Wide>(tile, axes, scalars),
                                            joined({&axes.group, &axes.m, &axes.n}), points);
   std::vector<Out> result(sums.begin(), sums.end());
@@ -223,7 +223,7 @@ std::vector<Out> biased(const Tile& tile) {
 
 }  // namespace
 
-Numbers product(const Tile& tile) {
+Numbers product(const KernelCall& tile) {
   const ir::DType accumulate = tile.op.accumulate;
   if (accumulate == ir::DType::F64) {
     return biased<double, double>(tile);

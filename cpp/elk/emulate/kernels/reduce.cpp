@@ -23,20 +23,20 @@ std::string_view name_of(const ir::Op& op) {
 bool is_position(const ir::Op& op) { return name_of(op).substr(0, 3) == "arg"; }
 
 /// How what was made of parts is put together: each has a number that changes nothing.
-enum class Joint : std::uint8_t { Sum, Largest, Least, Product, LogSum };
+enum class Combiner : std::uint8_t { Sum, Largest, Least, Product, LogSum };
 
-Joint joint(const ir::Op& op) {
+Combiner joint(const ir::Op& op) {
   const std::string_view name = name_of(op);
   if (name == "max" || name == "maxpool2d" || is_position(op)) {
-    return Joint::Largest;
+    return Combiner::Largest;
   }
   if (name == "min") {
-    return Joint::Least;
+    return Combiner::Least;
   }
   if (name == "prod") {
-    return Joint::Product;
+    return Combiner::Product;
   }
-  return name == "logsumexp" ? Joint::LogSum : Joint::Sum;
+  return name == "logsumexp" ? Combiner::LogSum : Combiner::Sum;
 }
 
 /// log(exp(x) + exp(y)), without overflow.
@@ -47,17 +47,17 @@ double log_sum(double x, double y) {
 }
 
 template <class Wide>
-Wide put_together(Joint how, Wide x, Wide y) {
+Wide put_together(Combiner how, Wide x, Wide y) {
   switch (how) {
-    case Joint::Sum:
+    case Combiner::Sum:
       return static_cast<Wide>(x + y);
-    case Joint::Largest:
+    case Combiner::Largest:
       return x > y || x != x ? x : y;  // NOLINT(misc-redundant-expression): NaN
-    case Joint::Least:
+    case Combiner::Least:
       return x < y || x != x ? x : y;  // NOLINT(misc-redundant-expression): NaN
-    case Joint::Product:
+    case Combiner::Product:
       return static_cast<Wide>(x * y);
-    case Joint::LogSum:
+    case Combiner::LogSum:
       break;
   }
   return static_cast<Wide>(log_sum(static_cast<double>(x), static_cast<double>(y)));
@@ -90,23 +90,23 @@ Wide lowest(ir::DType dtype) {
 template <class Wide>
 Wide nothing(const ir::Op& op) {
   switch (joint(op)) {
-    case Joint::Largest:
+    case Combiner::Largest:
       return lowest<Wide>(op.accumulate);
-    case Joint::Product:
+    case Combiner::Product:
       return Wide{1};
-    case Joint::Least:
-    case Joint::LogSum:
-    case Joint::Sum:
+    case Combiner::Least:
+    case Combiner::LogSum:
+    case Combiner::Sum:
       break;
   }
   return Wide{0};
 }
 
 template <class Wide>
-std::vector<Wide> folded_values(const Tile& tile) {
-  const Folded parts = folded(tile, ir::AxisRole::Reduction);
-  const Packed<Wide> x = pack<Wide>(tile, 0, parts.both);
-  const Joint how = joint(tile.op);
+std::vector<Wide> folded_values(const KernelCall& tile) {
+  const AxesByRole parts = folded(tile, ir::AxisRole::Reduction);
+  const InputValues<Wide> x = pack<Wide>(tile, 0, parts.both);
+  const Combiner how = joint(tile.op);
   const std::string_view name = name_of(tile.op);
   const auto inner = static_cast<std::size_t>(parts.over.count());
   std::vector<Wide> result(static_cast<std::size_t>(parts.kept.count()), nothing<Wide>(tile.op));
@@ -145,7 +145,7 @@ std::int64_t ordered(ir::DType dtype, Wide value) {
 }
 
 /// Where each element of the reduced axes stands in the whole of them, as one axis.
-std::vector<std::int64_t> positions(const Tile& tile, const Points& over) {
+std::vector<std::int64_t> positions(const KernelCall& tile, const AxisRanges& over) {
   std::vector<std::int64_t> result{0};
   for (std::size_t i = 0; i < over.axes.size(); ++i) {
     const std::int64_t size = tile.op.axes[static_cast<std::size_t>(over.axes[i])].size;
@@ -162,9 +162,9 @@ std::vector<std::int64_t> positions(const Tile& tile, const Points& over) {
 
 /// For each row a key: keys are ordered as the elements, then by who comes first, or last.
 template <class Wide>
-std::vector<std::int64_t> keys(const Tile& tile, ir::DType dtype) {
-  const Folded parts = folded(tile, ir::AxisRole::Reduction);
-  const Packed<Wide> x = pack<Wide>(tile, 0, parts.both);
+std::vector<std::int64_t> keys(const KernelCall& tile, ir::DType dtype) {
+  const AxesByRole parts = folded(tile, ir::AxisRole::Reduction);
+  const InputValues<Wide> x = pack<Wide>(tile, 0, parts.both);
   const std::vector<std::int64_t> at = positions(tile, parts.over);
   const bool least = name_of(tile.op) == "argmin";
   const bool last = tile.op.scalars.front() != 0;
@@ -183,7 +183,7 @@ std::vector<std::int64_t> keys(const Tile& tile, ir::DType dtype) {
   return regrouped(std::move(result), parts.kept, result_points(tile));
 }
 
-Numbers position_keys(const Tile& tile) {
+Numbers position_keys(const KernelCall& tile) {
   std::size_t operand = 0;
   while (tile.op.operands[operand].input != 0) {
     ++operand;
@@ -215,14 +215,15 @@ void to_positions(const ir::Op& op, std::vector<std::int64_t>& numbers) {
 // ---- finishing -----------------------------------------------------------------------------
 
 /// How many elements of the whole windows lie inside, for each point of the result.
-std::vector<double> counts(const Tile& tile) {
+std::vector<double> counts(const KernelCall& tile) {
   Ranges ranges = tile.ranges;
   for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
     if (tile.op.axes[axis].role == ir::AxisRole::Reduction) {
       ranges[axis] = {.begin = 0, .end = tile.op.axes[axis].size};
     }
   }
-  const Folded parts = folded({tile.graph, tile.op, tile.pieces, ranges}, ir::AxisRole::Reduction);
+  const AxesByRole parts =
+      folded({tile.graph, tile.op, tile.pieces, ranges}, ir::AxisRole::Reduction);
   std::vector<double> result(static_cast<std::size_t>(parts.kept.count()), 0);
   const std::int64_t inner = parts.over.count();
   for (const ir::Operand& operand : tile.op.operands) {
@@ -230,7 +231,7 @@ std::vector<double> counts(const Tile& tile) {
       continue;
     }
     const ir::Tensor& tensor = tile.graph.tensors[static_cast<std::size_t>(operand.tensor)];
-    for (const Touched& run : touched(operand, whole(tensor), tensor.shape, parts.both)) {
+    for (const ElementStride& run : touched(operand, whole(tensor), tensor.shape, parts.both)) {
       for (std::int64_t point = run.point; point < run.point + run.count; ++point) {
         result[static_cast<std::size_t>(point / inner)] += 1;
       }
@@ -247,7 +248,7 @@ void scale(std::vector<Wide>& numbers, double factor) {
 }
 
 template <class Wide>
-void finish_values(const Tile& tile, std::vector<Wide>& numbers) {
+void finish_values(const KernelCall& tile, std::vector<Wide>& numbers) {
   const std::string_view name = name_of(tile.op);
   if (tile.op.kind == ir::OpKind::Pool && !tile.op.scalars.empty() && tile.op.scalars[0] == 0) {
     const std::vector<double> count = counts(tile);
@@ -276,7 +277,7 @@ bool has_reduction(const ir::Op& op) {
   return std::find(kNames.begin(), kNames.end(), name_of(op)) != kNames.end();
 }
 
-Numbers reduced(const Tile& tile) {
+Numbers reduced(const KernelCall& tile) {
   if (is_position(tile.op)) {
     return position_keys(tile);
   }
@@ -284,11 +285,11 @@ Numbers reduced(const Tile& tile) {
 }
 
 void combine(const ir::Op& op, const Numbers& more, Numbers& into) {
-  const Joint how = finishes(op) ? joint(op) : Joint::Sum;
+  const Combiner how = finishes(op) ? joint(op) : Combiner::Sum;
   std::visit(
       [&](auto& sums) {
         const auto& terms = std::get<std::remove_reference_t<decltype(sums)>>(more);
-        if (how == Joint::Sum) {  // A loop that compilers turn into vector code.
+        if (how == Combiner::Sum) {  // A loop that compilers turn into vector code.
           std::transform(sums.begin(), sums.end(), terms.begin(), sums.begin(), std::plus<>());
           return;
         }
@@ -303,7 +304,7 @@ bool finishes(const ir::Op& op) {
   return op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Pool;
 }
 
-void finish(const Tile& tile, Numbers& numbers) {
+void finish(const KernelCall& tile, Numbers& numbers) {
   if (!finishes(tile.op)) {
     return;
   }

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 
 namespace elk::emulate {
 
@@ -10,6 +10,6 @@ namespace elk::emulate {
 [[nodiscard]] bool has_reduction(const ir::Op& op);
 
 /// What a Reduce or Pool makes of the ranges of a tile, before `finish`.
-[[nodiscard]] Numbers reduced(const Tile& tile);
+[[nodiscard]] Numbers reduced(const KernelCall& tile);
 
 }  // namespace elk::emulate

@@ -13,13 +13,13 @@ bool is_softmax(const ir::Op& op) { return op.kind == ir::OpKind::Softmax; }
 bool is_layer_norm(const ir::Op& op) { return op.function == "layernorm"; }
 
 /// Rows of a tile one after another.
-struct Rows {
-  Folded parts;
+struct TileRows {
+  AxesByRole parts;
   std::vector<double> x;
   std::size_t length;
   std::size_t count;
 
-  explicit Rows(const Tile& tile)
+  explicit TileRows(const KernelCall& tile)
       : parts(folded(tile, ir::AxisRole::Row)),
         x(pack<double>(tile, 0, parts.both).value),
         length(static_cast<std::size_t>(parts.over.count())),
@@ -65,7 +65,7 @@ const double* constant(const ir::Op& op, std::int32_t input) {
 }
 
 /// Scale or bias of a norm at every point.
-std::vector<double> vector_of(const Tile& tile, std::int32_t input, const Points& points,
+std::vector<double> vector_of(const KernelCall& tile, std::int32_t input, const AxisRanges& points,
                               double otherwise) {
   const std::vector<std::int32_t> given = inputs(tile.op);
   if (std::find(given.begin(), given.end(), input) != given.end()) {
@@ -76,7 +76,7 @@ std::vector<double> vector_of(const Tile& tile, std::int32_t input, const Points
                              number != nullptr ? *number : otherwise);
 }
 
-void apply_softmax(const Rows& rows, const std::vector<std::vector<double>>& values, bool logs,
+void apply_softmax(const TileRows& rows, const std::vector<std::vector<double>>& values, bool logs,
                    std::vector<double>& out) {
   for (std::size_t row = 0; row < rows.count; ++row) {
     const double top = values[0][row];
@@ -88,8 +88,8 @@ void apply_softmax(const Rows& rows, const std::vector<std::vector<double>>& val
   }
 }
 
-void apply_norm(const Tile& tile, const Rows& rows, const std::vector<std::vector<double>>& values,
-                std::vector<double>& out) {
+void apply_norm(const KernelCall& tile, const TileRows& rows,
+                const std::vector<std::vector<double>>& values, std::vector<double>& out) {
   const std::vector<double> scale = vector_of(tile, 1, rows.parts.both, 1);
   const std::vector<double> bias = vector_of(tile, 2, rows.parts.both, 0);
   const bool centred = is_layer_norm(tile.op);
@@ -112,11 +112,11 @@ bool has_row_function(const ir::Op& op) {
 
 int rounds(const ir::Op& op) { return is_softmax(op) ? 2 : 1; }
 
-RowState row_state(const Tile& tile, int round, const RowState& known) {
-  const Rows rows(tile);
-  RowState result{.rows = rows.parts.kept,
-                  .values = {std::vector<double>(rows.count)},
-                  .count = static_cast<double>(rows.length)};
+RowValues row_state(const KernelCall& tile, int round, const RowValues& known) {
+  const TileRows rows(tile);
+  RowValues result{.rows = rows.parts.kept,
+                   .values = {std::vector<double>(rows.count)},
+                   .count = static_cast<double>(rows.length)};
   const bool centred = is_layer_norm(tile.op);
   if (centred) {
     result.values.emplace_back(rows.count);
@@ -138,7 +138,7 @@ RowState row_state(const Tile& tile, int round, const RowState& known) {
 
 /// Means are weighed by their counts; mean squares about two means by Chan, Golub and LeVeque,
 /// "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
-void combine(const ir::Op& op, int round, const RowState& more, RowState& into) {
+void combine(const ir::Op& op, int round, const RowValues& more, RowValues& into) {
   const double total = into.count + more.count;
   const double share = total > 0 ? more.count / total : 0;
   for (std::size_t i = 0; i < into.values[0].size() && more.count > 0; ++i) {
@@ -158,8 +158,8 @@ void combine(const ir::Op& op, int round, const RowState& more, RowState& into) 
   into.count = total;
 }
 
-Numbers row_results(const Tile& tile, const RowState& state) {
-  const Rows rows(tile);
+Numbers row_results(const KernelCall& tile, const RowValues& state) {
+  const TileRows rows(tile);
   std::vector<std::vector<double>> values;
   values.reserve(state.values.size());
   for (const std::vector<double>& value : state.values) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 
 namespace elk::emulate {
 
@@ -8,7 +8,7 @@ namespace elk::emulate {
 [[nodiscard]] bool has_row_function(const ir::Op& op);
 
 /// A scan of whole rows, and the first k of each sorted row with their positions.
-[[nodiscard]] Numbers scanned(const Tile& tile);
-[[nodiscard]] std::vector<Numbers> top_k(const Tile& tile);
+[[nodiscard]] Numbers scanned(const KernelCall& tile);
+[[nodiscard]] std::vector<Numbers> top_k(const KernelCall& tile);
 
 }  // namespace elk::emulate

@@ -12,8 +12,8 @@ namespace {
 
 /// Sums or products of what stands before each element of a row, itself included unless exclusive.
 template <class Wide>
-std::vector<Wide> scanned_rows(const Tile& tile) {
-  const Folded parts = folded(tile, ir::AxisRole::Row);
+std::vector<Wide> scanned_rows(const KernelCall& tile) {
+  const AxesByRole parts = folded(tile, ir::AxisRole::Row);
   std::vector<Wide> x = pack<Wide>(tile, 0, parts.both).value;
   const bool exclusive = tile.op.scalars[0] != 0;
   const bool backwards = tile.op.scalars[1] != 0;
@@ -33,19 +33,19 @@ std::vector<Wide> scanned_rows(const Tile& tile) {
 
 /// The points that a TopK sorts, and those that it gives. A row may be several axes, where the
 /// input is a view that steps along it in more than one way.
-struct Taken {
-  Points from;
-  Points to;
+struct TopkAxes {
+  AxisRanges from;
+  AxisRanges to;
   std::int64_t length = 1;  // of a row of `from`
   std::int64_t k = 1;       // of a row of `to`
 
-  Taken(const Tile& tile, const Folded& parts) : from(parts.kept), to(parts.kept) {
-    const Points wanted = result_points(tile);
+  TopkAxes(const KernelCall& tile, const AxesByRole& parts) : from(parts.kept), to(parts.kept) {
+    const AxisRanges wanted = result_points(tile);
     for (std::size_t i = 0; i < parts.over.axes.size(); ++i) {
       const std::int32_t axis = parts.over.axes[i];
       const bool counts =
           std::find(wanted.axes.begin(), wanted.axes.end(), axis) != wanted.axes.end();
-      Points& points = counts ? to : from;
+      AxisRanges& points = counts ? to : from;
       points.axes.push_back(axis);
       points.ranges.push_back(parts.over.ranges[i]);
       (counts ? k : length) *= parts.over.ranges[i].length();
@@ -56,9 +56,9 @@ struct Taken {
 /// The rows of a TopK: sorted along the row axes that no result runs along; the other row axis, if
 /// more than one element is taken, counts what is taken.
 template <class Wide>
-std::vector<Numbers> sorted_rows(const Tile& tile) {
-  const Folded parts = folded(tile, ir::AxisRole::Row);
-  const auto [from, to, length, k] = Taken(tile, parts);
+std::vector<Numbers> sorted_rows(const KernelCall& tile) {
+  const AxesByRole parts = folded(tile, ir::AxisRole::Row);
+  const auto [from, to, length, k] = TopkAxes(tile, parts);
   const std::vector<Wide> x = pack<Wide>(tile, 0, from).value;
   const bool largest = tile.op.scalars[1] != 0;
   std::vector<Wide> found;
@@ -75,17 +75,17 @@ std::vector<Numbers> sorted_rows(const Tile& tile) {
       found.push_back(values[places.back()]);
     }
   }
-  const Points wanted = result_points(tile);
+  const AxisRanges wanted = result_points(tile);
   return {regrouped(std::move(found), to, wanted), regrouped(std::move(places), to, wanted)};
 }
 
 }  // namespace
 
-Numbers scanned(const Tile& tile) {
+Numbers scanned(const KernelCall& tile) {
   return with_width(tile, [&](auto wide) { return Numbers(scanned_rows<decltype(wide)>(tile)); });
 }
 
-std::vector<Numbers> top_k(const Tile& tile) {
+std::vector<Numbers> top_k(const KernelCall& tile) {
   return with_width(tile, [&](auto wide) { return sorted_rows<decltype(wide)>(tile); });
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 
 namespace elk::emulate {
 
@@ -14,7 +14,7 @@ enum class Width : std::uint8_t { Real, Signed, Unsigned };
 
 /// Calls `visit` with a number of the type that the op computes with.
 template <class Visit>
-auto with_width(const Tile& tile, const Visit& visit) {
+auto with_width(const KernelCall& tile, const Visit& visit) {
   switch (width(tile.graph, tile.op)) {
     case Width::Signed:
       return visit(std::int64_t{});

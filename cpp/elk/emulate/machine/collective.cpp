@@ -21,11 +21,11 @@ std::size_t room_of(std::int64_t elements, std::int64_t bits) {
 void keep(const Operands& operands, const std::vector<std::byte>& after) {
   const Site& site = operands.site();
   const std::int64_t bits = site.bits(kAfter);
-  const Held all = whole(site.tensor(kAfter));
+  const DensePiece all = whole(site.tensor(kAfter));
   operands.for_each_worker(0, [&](std::size_t worker) {
-    const Held& mine = operands.first_held(kAfter, worker);
+    const DensePiece& mine = operands.first_held(kAfter, worker);
     std::vector<std::byte> piece(room_of(mine.elements(), bits));
-    for (const SharedRun& run : shared_runs(all, mine)) {
+    for (const OverlapRange& run : shared_runs(all, mine)) {
       copy_elements(after.data(), piece.data(),
                     {.from = run.from, .to = run.to, .count = run.count, .bits = bits});
     }
@@ -44,7 +44,7 @@ std::vector<std::size_t> by_core(const Site& site) {
 }
 
 /// Writes on every chip what a worker now holds to where it rests.
-void hand_out(const Sides& sides, std::size_t worker,
+void hand_out(const ChipOperands& sides, std::size_t worker,
               const std::vector<std::vector<std::byte>>& held) {
   for (std::size_t chip = 0; chip < sides.size(); ++chip) {
     const Operands& operands = *sides[chip];
@@ -55,9 +55,9 @@ void hand_out(const Sides& sides, std::size_t worker,
 
 }  // namespace
 
-void run_collective(const Pod& pod, std::int32_t op) {
-  Sides sides;
-  for (const std::unique_ptr<Machine>& machine : pod) {
+void run_collective(const ChipStates& pod, std::int32_t op) {
+  ChipOperands sides;
+  for (const std::unique_ptr<ChipState>& machine : pod) {
     sides.push_back(std::make_unique<Operands>(*machine, op));
     gather(*sides.back());
   }
@@ -70,7 +70,7 @@ void run_collective(const Pod& pod, std::int32_t op) {
   }
   sides.front()->for_each_worker(0, [&](std::size_t port) {
     if (place[port] % shared != 0) {
-      return;  // It hands its piece to a port.
+      return;  // The core hands its piece to a port.
     }
     const std::size_t end = std::min(place[port] + shared, order.size());
     for (std::size_t i = place[port]; i < end; ++i) {
@@ -79,7 +79,7 @@ void run_collective(const Pod& pod, std::int32_t op) {
   });
 }
 
-void run_slice(const Pod& pod, std::int32_t op) {
+void run_slice(const ChipStates& pod, std::int32_t op) {
   for (std::size_t chip = 0; chip < pod.size(); ++chip) {
     const Operands operands(*pod[chip], op);
     const Site& site = operands.site();
@@ -87,9 +87,9 @@ void run_slice(const Pod& pod, std::int32_t op) {
     std::vector<std::byte> collected;
     const std::span<const std::byte> held =
         pod[chip]->image(site.op().operands[kBefore].tensor, collected);
-    const Held mine = part_of_chip(site, kAfter, chip);
+    const DensePiece mine = part_of_chip(site, kAfter, chip);
     std::vector<std::byte> after(room_of(mine.elements(), bits));
-    for (const SharedRun& run : shared_runs(whole(site.tensor(kBefore)), mine)) {
+    for (const OverlapRange& run : shared_runs(whole(site.tensor(kBefore)), mine)) {
       copy_elements(held.data(), after.data(),
                     {.from = run.from, .to = run.to, .count = run.count, .bits = bits});
     }

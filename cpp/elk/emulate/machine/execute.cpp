@@ -17,12 +17,12 @@ namespace {
 struct Loaded {
   std::vector<std::vector<std::byte>> bytes;
   std::vector<std::optional<Shifts>> shifts;  // when they were loaded
-  std::vector<Piece> pieces;
+  std::vector<PieceBytes> pieces;
 };
 
-class Execution {
+class OpExecution {
  public:
-  explicit Execution(const Operands& operands)
+  explicit OpExecution(const Operands& operands)
       : operands_(operands),
         site_(operands.site()),
         results_(result_operands(site_.op())),
@@ -78,7 +78,7 @@ class Execution {
     }
   }
 
-  [[nodiscard]] Tile tile(std::size_t worker, const Ranges& ranges) const {
+  [[nodiscard]] KernelCall tile(std::size_t worker, const Ranges& ranges) const {
     return {site_.placed().graph, site_.op(), loaded_[worker].pieces, ranges};
   }
 
@@ -87,7 +87,7 @@ class Execution {
     const bool begins = site_.begins_sums(step);
     const std::vector<Ranges> parts = site_.sub_task(worker, step);
     for (auto ranges = parts.begin(); ranges != parts.end(); ++ranges) {
-      const Tile part = tile(worker, *ranges);
+      const KernelCall part = tile(worker, *ranges);
       if (site_.accumulates()) {
         add_up(worker, part, begins && std::none_of(parts.begin(), ranges, [&](const Ranges& one) {
                                return same_sums(one, *ranges);
@@ -117,7 +117,7 @@ class Execution {
     return partial_dtype(site_.op(), site_.tensor(results_.front()).dtype);
   }
 
-  void add_up(std::size_t worker, const Tile& part, bool first) {
+  void add_up(std::size_t worker, const KernelCall& part, bool first) {
     const std::size_t k = results_.front();
     Numbers numbers = partial(part);
     if (!first) {
@@ -133,12 +133,12 @@ class Execution {
     ir::DType dtype;
   };
 
-  void put(std::size_t worker, std::size_t k, const Tile& part, const Numbers& numbers) {
+  void put(std::size_t worker, std::size_t k, const KernelCall& part, const Numbers& numbers) {
     store(worker, k, part, {&numbers, site_.tensor(k).dtype});
   }
 
-  [[nodiscard]] std::vector<Touched> points(std::size_t worker, std::size_t k,
-                                            const Tile& part) const {
+  [[nodiscard]] std::vector<ElementStride> points(std::size_t worker, std::size_t k,
+                                                  const KernelCall& part) const {
     const ir::Operand& operand = site_.op().operands[k];
     return touched(operand, operands_.first_held(k, worker), site_.tensor(k).shape,
                    points_of(operand, part.ranges));
@@ -149,12 +149,12 @@ class Execution {
   }
 
   /// Writes numbers at the points of a result into its tile.
-  void store(std::size_t worker, std::size_t k, const Tile& part, const Typed& values) {
+  void store(std::size_t worker, std::size_t k, const KernelCall& part, const Typed& values) {
     const std::int64_t bits = ir::bits(values.dtype);
     const Storage& place = operands_.storage(k, worker);
     const View view(arena(worker), place, bits);
     std::vector<std::byte> bytes;
-    for (const Touched& run : points(worker, k, part)) {
+    for (const ElementStride& run : points(worker, k, part)) {
       const std::int64_t together = run.step == 1 ? run.count : 1;
       for (std::int64_t i = 0; i < run.count; i += together) {
         const std::int64_t element = run.element + (i * run.step);
@@ -173,14 +173,14 @@ class Execution {
   }
 
   /// The numbers of a partial result at the points of a sub-task.
-  [[nodiscard]] Numbers get(std::size_t worker, std::size_t k, const Tile& part,
+  [[nodiscard]] Numbers get(std::size_t worker, std::size_t k, const KernelCall& part,
                             ir::DType dtype) const {
     const std::int64_t elements = operands_.first_held(k, worker).elements();
     const Storage& place = operands_.storage(k, worker);
     std::vector<std::byte> bytes(
         subscript(partition::element_bytes(elements, ir::bits(dtype)).value));
     const View view(arena(worker), place, ir::bits(dtype));
-    for (const Touched& run : points(worker, k, part)) {
+    for (const ElementStride& run : points(worker, k, part)) {
       const std::int64_t together = run.step == 1 ? run.count : 1;
       for (std::int64_t i = 0; i < run.count; i += together) {
         const std::int64_t element = run.element + (i * run.step);
@@ -197,12 +197,12 @@ class Execution {
     operands_.for_each_worker(0, [&](std::size_t worker) { load(worker, 0); });
     const std::vector<std::vector<std::size_t>> partners = site_.partners();
     for (int round = 0; round < rounds(site_.op()); ++round) {
-      std::vector<RowState> parts(rows_.size());
+      std::vector<RowValues> parts(rows_.size());
       operands_.for_each_worker(0, [&](std::size_t worker) {
         parts[worker] = row_state(tile(worker, site_.workers()[worker].tile), round, rows_[worker]);
       });
       for (const std::vector<std::size_t>& group : partners) {
-        RowState sum = parts[group.front()];
+        RowValues sum = parts[group.front()];
         for (std::size_t i = 1; i < group.size(); ++i) {
           combine(site_.op(), round, parts[group[i]], sum);
         }
@@ -220,11 +220,11 @@ class Execution {
   const Site& site_;
   std::vector<std::size_t> results_;
   std::vector<Loaded> loaded_;
-  std::vector<RowState> rows_;
+  std::vector<RowValues> rows_;
 };
 
 }  // namespace
 
-void execute(const Operands& operands) { Execution(operands).run(); }
+void execute(const Operands& operands) { OpExecution(operands).run(); }
 
 }  // namespace elk::emulate

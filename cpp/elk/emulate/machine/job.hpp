@@ -7,7 +7,7 @@
 namespace elk::emulate {
 
 /// A program to be run with real numbers.
-struct Job {
+struct EmulationJob {
   const ir::Graph& graph;
   const chip::Chip& chip;
   const program::Program& program;

@@ -14,12 +14,12 @@ namespace {
 using Data = std::vector<std::byte>;
 
 /// Elements on their way.
-struct Parts {
+struct ElementBuffer {
   Data data;
   std::int64_t count;
   std::int64_t bits;  // of an element
 
-  Parts(std::int64_t elements, std::int64_t width)
+  ElementBuffer(std::int64_t elements, std::int64_t width)
       : data(subscript(partition::element_bytes(elements, width).value + 8)),
         count(elements),
         bits(width) {}
@@ -28,11 +28,12 @@ struct Parts {
 };
 
 /// What a worker holds of an operand, in the indices of the tensor that the chips have together.
-Held on_all_chips(const Operands& operands, std::size_t k, std::size_t worker, std::size_t chip) {
-  const Held origin = part_of_chip(operands.site(), k, chip);
-  Held held = operands.first_held(k, worker);
+DensePiece on_all_chips(const Operands& operands, std::size_t k, std::size_t worker,
+                        std::size_t chip) {
+  const DensePiece origin = part_of_chip(operands.site(), k, chip);
+  DensePiece held = operands.first_held(k, worker);
   for (std::size_t dim = 0; dim < held.sets.size(); ++dim) {
-    for (partition::Run& run : held.sets[dim]) {
+    for (partition::IndexRange& run : held.sets[dim]) {
       run.begin += origin.sets[dim].front().begin;
       run.end += origin.sets[dim].front().begin;
     }
@@ -42,12 +43,12 @@ Held on_all_chips(const Operands& operands, std::size_t k, std::size_t worker, s
 
 class WorkerLink {
  public:
-  WorkerLink(const Sides& sides, std::size_t worker, std::size_t port)
+  WorkerLink(const ChipOperands& sides, std::size_t worker, std::size_t port)
       : sides_(sides), worker_(worker), port_(port), chips_(sides.size()) {
     for (std::size_t chip = 0; chip < chips_; ++chip) {
       before_.push_back(on_all_chips(*sides_[chip], kBefore, worker_, chip));
       after_.push_back(on_all_chips(*sides_[chip], kAfter, worker_, chip));
-      Parts own(before_.back().elements(), width(kBefore));
+      ElementBuffer own(before_.back().elements(), width(kBefore));
       own.data = sides_[chip]->load(kBefore, worker_, {});
       own_.push_back(std::move(own));
       result_.emplace_back(after_.back().elements(), width(kAfter));
@@ -102,7 +103,7 @@ class WorkerLink {
   }
 
   /// Fills and empties the transfer buffer of a port, load after load.
-  [[nodiscard]] Parts through_port(std::size_t chip, Parts parts) const {
+  [[nodiscard]] ElementBuffer through_port(std::size_t chip, ElementBuffer parts) const {
     Arena& arena = sides_[chip]->machine().arenas[subscript(core(port_))];
     const std::int64_t room = site().placed().chip.core.reserved.value;
     const std::int64_t bytes = parts.bytes();
@@ -115,7 +116,8 @@ class WorkerLink {
   }
 
   /// What arrives at a chip from another in a step.
-  [[nodiscard]] Parts arrived(std::size_t chip, std::size_t step, Parts parts) const {
+  [[nodiscard]] ElementBuffer arrived(std::size_t chip, std::size_t step,
+                                      ElementBuffer parts) const {
     note(chip, port_, {Action::Shift, step, kBefore, kAbroad, parts.bytes()});
     return through_port(chip, std::move(parts));
   }
@@ -134,13 +136,13 @@ class WorkerLink {
   }
 
   /// The elements of `chip` that `other` is to hold, in their order.
-  [[nodiscard]] Parts cut(std::size_t chip, std::size_t other) const {
-    Parts part(0, width(kBefore));
+  [[nodiscard]] ElementBuffer cut(std::size_t chip, std::size_t other) const {
+    ElementBuffer part(0, width(kBefore));
     for_each_shared_run(before_[chip], after_[other],
-                        [&](const SharedRun& run) { part.count += run.count; });
-    Parts out(part.count, part.bits);
+                        [&](const OverlapRange& run) { part.count += run.count; });
+    ElementBuffer out(part.count, part.bits);
     std::int64_t done = 0;
-    for_each_shared_run(before_[chip], after_[other], [&](const SharedRun& run) {
+    for_each_shared_run(before_[chip], after_[other], [&](const OverlapRange& run) {
       copy_elements(own_[chip].data.data(), out.data.data(),
                     {.from = run.from, .to = done, .count = run.count, .bits = out.bits});
       done += run.count;
@@ -148,9 +150,9 @@ class WorkerLink {
     return out;
   }
 
-  void place(std::size_t chip, std::size_t other, const Parts& part) {
+  void place(std::size_t chip, std::size_t other, const ElementBuffer& part) {
     std::int64_t done = 0;
-    for_each_shared_run(before_[chip], after_[other], [&](const SharedRun& run) {
+    for_each_shared_run(before_[chip], after_[other], [&](const OverlapRange& run) {
       copy_elements(part.data.data(), result_[other].data.data(),
                     {.from = done, .to = run.to, .count = run.count, .bits = part.bits});
       done += run.count;
@@ -161,7 +163,7 @@ class WorkerLink {
   void all_gather() {
     for (std::size_t chip = 0; chip < chips_; ++chip) {
       place(chip, chip, own_[chip]);
-      Parts block = own_[chip];
+      ElementBuffer block = own_[chip];
       for (std::size_t step = 0; step + 1 < chips_; ++step) {
         const std::size_t at = onward(chip, step + 1);
         block = arrived(at, step, std::move(block));
@@ -175,7 +177,7 @@ class WorkerLink {
     for (std::size_t chip = 0; chip < chips_; ++chip) {
       for (std::size_t hops = 0; hops < chips_; ++hops) {
         const std::size_t other = onward(chip, hops);
-        Parts part = cut(chip, other);
+        ElementBuffer part = cut(chip, other);
         for (std::size_t step = 0; step < hops && ring(); ++step) {
           part = arrived(onward(chip, step + 1), step, std::move(part));
         }
@@ -187,7 +189,7 @@ class WorkerLink {
     }
   }
 
-  [[nodiscard]] Numbers numbers(const Parts& parts) const {
+  [[nodiscard]] Numbers numbers(const ElementBuffer& parts) const {
     const ir::DType dtype = site().tensor(kBefore).dtype;
     return with_numbers(dtype, subscript(parts.count), [&](auto& values) {
       emulate::load(Elements{.data = parts.data.data(), .dtype = dtype},
@@ -195,26 +197,26 @@ class WorkerLink {
     });
   }
 
-  [[nodiscard]] Parts saved(const Numbers& sum, std::int64_t count, std::size_t k) const {
-    Parts parts(count, width(k));
+  [[nodiscard]] ElementBuffer saved(const Numbers& sum, std::int64_t count, std::size_t k) const {
+    ElementBuffer parts(count, width(k));
     save_part(sum, 0, count, {.data = parts.data.data(), .dtype = site().tensor(k).dtype});
     return parts;
   }
 
   /// The sum of what all chips have of part number `part`, as that chip gets it.
   template <class Addend>
-  [[nodiscard]] Parts summed(std::size_t part, const Addend& addend) const {
+  [[nodiscard]] ElementBuffer summed(std::size_t part, const Addend& addend) const {
     return ring() ? summed_around(part, addend) : summed_at_once(part, addend);
   }
 
   /// The sum grows from chip to chip.
   template <class Addend>
-  [[nodiscard]] Parts summed_around(std::size_t part, const Addend& addend) const {
-    Parts sum = addend(onward(part, 1));
+  [[nodiscard]] ElementBuffer summed_around(std::size_t part, const Addend& addend) const {
+    ElementBuffer sum = addend(onward(part, 1));
     for (std::size_t step = 0; step + 1 < chips_; ++step) {
       const std::size_t at = onward(part, step + 2);
       Numbers both = numbers(arrived(at, step, std::move(sum)));
-      const Parts own = addend(at);
+      const ElementBuffer own = addend(at);
       combine(site().op(), numbers(own), both);
       sum = saved(both, own.count, kBefore);
     }
@@ -223,11 +225,11 @@ class WorkerLink {
 
   /// All addends arrive, and are added up in the order of chips.
   template <class Addend>
-  [[nodiscard]] Parts summed_at_once(std::size_t part, const Addend& addend) const {
+  [[nodiscard]] ElementBuffer summed_at_once(std::size_t part, const Addend& addend) const {
     std::optional<Numbers> sum;
     std::int64_t count = 0;
     for (std::size_t chip = 0; chip < chips_; ++chip) {
-      Parts more = addend(chip);
+      ElementBuffer more = addend(chip);
       count = more.count;
       const Numbers added =
           numbers(chip == part ? std::move(more) : arrived(part, 0, std::move(more)));
@@ -242,7 +244,7 @@ class WorkerLink {
 
   void reduce_scatter() {
     for (std::size_t into = 0; into < chips_; ++into) {
-      const Parts sum = summed(into, [&](std::size_t chip) { return cut(chip, into); });
+      const ElementBuffer sum = summed(into, [&](std::size_t chip) { return cut(chip, into); });
       copy_elements(sum.data.data(), result_[into].data.data(),
                     {.from = 0, .to = 0, .count = sum.count, .bits = sum.bits});
     }
@@ -255,8 +257,8 @@ class WorkerLink {
     for (std::size_t part = 0; part < chips_; ++part) {
       const std::int64_t begin = std::min(all, static_cast<std::int64_t>(part) * length);
       const std::int64_t count = std::min(length, all - begin);
-      Parts sum = summed(part, [&](std::size_t chip) {
-        Parts addend(count, width(kBefore));
+      ElementBuffer sum = summed(part, [&](std::size_t chip) {
+        ElementBuffer addend(count, width(kBefore));
         copy_elements(own_[chip].data.data(), addend.data.data(),
                       {.from = begin, .to = 0, .count = count, .bits = addend.bits});
         return addend;
@@ -272,22 +274,22 @@ class WorkerLink {
     }
   }
 
-  const Sides& sides_;
+  const ChipOperands& sides_;
   std::size_t worker_;
   std::size_t port_;
   std::size_t chips_;
-  std::vector<Held> before_;  // of every chip
-  std::vector<Held> after_;
-  std::vector<Parts> own_;
-  std::vector<Parts> result_;
+  std::vector<DensePiece> before_;  // of every chip
+  std::vector<DensePiece> after_;
+  std::vector<ElementBuffer> own_;
+  std::vector<ElementBuffer> result_;
 };
 
 }  // namespace
 
-Held part_of_chip(const Site& site, std::size_t k, std::size_t chip) {
+DensePiece part_of_chip(const Site& site, std::size_t k, std::size_t chip) {
   const std::vector<std::int64_t>& own = site.tensor(k).shape;
   const std::vector<std::int64_t>& other = site.tensor(k == kBefore ? kAfter : kBefore).shape;
-  Held part;
+  DensePiece part;
   for (std::size_t dim = 0; dim < own.size(); ++dim) {
     const std::int64_t begin =
         own[dim] < other[dim] ? static_cast<std::int64_t>(chip) * own[dim] : 0;
@@ -296,7 +298,7 @@ Held part_of_chip(const Site& site, std::size_t k, std::size_t chip) {
   return part;
 }
 
-std::vector<Data> exchanged(const Sides& sides, std::size_t worker, std::size_t port) {
+std::vector<Data> exchanged(const ChipOperands& sides, std::size_t worker, std::size_t port) {
   return WorkerLink(sides, worker, port).run();
 }
 

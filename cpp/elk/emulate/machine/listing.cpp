@@ -7,7 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
-#include "elk/emulate/machine/places.hpp"
+#include "elk/emulate/machine/operand_addresses.hpp"
 #include "elk/partition/layout/layout.hpp"
 
 namespace elk::emulate {
@@ -24,7 +24,7 @@ CoreInstruction told(Action action, std::int32_t op) {
 }
 
 /// What one core receives and sends of one operand.
-struct Ends {
+struct OperandParcels {
   std::vector<Parcel> from;
   std::vector<Parcel> to;
 };
@@ -50,12 +50,12 @@ class Asked {
 };
 
 /// By operand, what every asked core receives and sends in an exchange.
-using Parcels = std::map<std::int32_t, std::vector<Ends>>;
+using Parcels = std::map<std::int32_t, std::vector<OperandParcels>>;
 
 Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& asked) {
   Parcels found;
-  const auto ends = [&](std::int32_t operand) -> std::vector<Ends>& {
-    std::vector<Ends>& all = found[operand];
+  const auto ends = [&](std::int32_t operand) -> std::vector<OperandParcels>& {
+    std::vector<OperandParcels>& all = found[operand];
     all.resize(asked.size());
     return all;
   };
@@ -83,7 +83,7 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
         std::find_if(exchange.transfers.begin(), exchange.transfers.end(),
                      [](const auto& one) { return one.pattern == program::Pattern::Spread; });
     const std::int64_t share = ceil_div(exchange.even_bytes, chip::total_cores(chip));
-    for (Ends& one : ends(spread->operand)) {
+    for (OperandParcels& one : ends(spread->operand)) {
       one.to.push_back({.cores = {}, .bytes = share, .runs = 1});
     }
   }
@@ -93,7 +93,8 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
 /// Writes the lists of one execute.
 class ExecuteCoder {
  public:
-  ExecuteCoder(const Job& job, const Places& places, std::int32_t op, const Asked& asked)
+  ExecuteCoder(const EmulationJob& job, const OperandAddresses& places, std::int32_t op,
+               const Asked& asked)
       : job_(job),
         places_(places),
         op_(op),
@@ -172,7 +173,7 @@ class ExecuteCoder {
     CoreInstruction one = instruction(Action::Compute, step);
     one.sub_tasks = site_.sub_task(worker, step);
     if (one.sub_tasks.empty()) {
-      return;  // Its tile is shorter than others'.
+      return;  // The core's tile is shorter than others'.
     }
     for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
       const std::size_t source = partition::first_like(placed_.op, k);
@@ -185,7 +186,7 @@ class ExecuteCoder {
                  Lists& out) const {
     std::vector<Parcels> moved;
     moved.reserve(execution.rotations.size());
-    for (const program::Rotation& rotation : execution.rotations) {
+    for (const program::RotationExchange& rotation : execution.rotations) {
       moved.push_back(parcels(rotation.exchange, job_.chip, asked_));
     }
     for (std::int64_t step = 0; step < execution.steps; ++step) {
@@ -202,12 +203,12 @@ class ExecuteCoder {
     }
   }
 
-  void add_shift(const program::Rotation& rotation, const Parcels& moved, std::int64_t step,
+  void add_shift(const program::RotationExchange& rotation, const Parcels& moved, std::int64_t step,
                  Lists& out) const {
     const auto k = subscript(rotation.operand);
     Shifts shifts = site_.shifts(k, step);  // Along dimensions in turn, this one the last of them.
     for (std::size_t i = 0; i < shifts.size(); ++i) {
-      const Spin& spin = site_.spins(k)[i];
+      const RotationDim& spin = site_.spins(k)[i];
       shifts[i] = site_.turns(spin.axis, spin.dim <= subscript(rotation.dim) ? step + 1 : step);
     }
     for (const auto& [operand, ends] : moved) {
@@ -225,8 +226,8 @@ class ExecuteCoder {
     }
   }
 
-  void add_round(const program::Round& round, std::int64_t number, const std::vector<char>& works,
-                 Lists& out) const {
+  void add_round(const program::ReductionRound& round, std::int64_t number,
+                 const std::vector<char>& works, Lists& out) const {
     const Parcels moved = parcels(round.exchange, job_.chip, asked_);
     const std::size_t k =
         works_on_rows(placed_.op) || moved.empty() ? 0 : subscript(moved.begin()->first);
@@ -247,10 +248,10 @@ class ExecuteCoder {
   }
 
   /// What ports exchange with other chips, the adds, and what ports hand on.
-  void add_collective(const program::Collective& moves, const std::vector<char>& works,
+  void add_collective(const program::CollectiveMoves& moves, const std::vector<char>& works,
                       Lists& out) const {
     std::int64_t number = 0;
-    for (const program::Crossing& crossing : moves.crossings) {
+    for (const program::CollectiveSteps& crossing : moves.crossings) {
       const Parcel abroad{.cores = {}, .bytes = crossing.port, .runs = 1};
       for (std::int64_t step = 0; step < crossing.steps; ++step, ++number) {
         for (const std::int32_t core : moves.ports) {
@@ -275,8 +276,8 @@ class ExecuteCoder {
     add_exchange(Action::Reduce, moves.deliver, out);
   }
 
-  const Job& job_;
-  const Places& places_;
+  const EmulationJob& job_;
+  const OperandAddresses& places_;
   std::int32_t op_;
   const Asked& asked_;
   program::PlacedOp placed_;
@@ -301,7 +302,7 @@ void add_allocations(const BufferBook& book, std::int32_t position, Lists& out) 
 void add_loading(const program::Loading& loading, const CoreInstruction& like,
                  const std::function<Area(std::int32_t operand)>& area, const Asked& asked,
                  Lists& out) {
-  for (const program::LoadPiece& piece : loading.pieces) {
+  for (const program::LoadingPiece& piece : loading.pieces) {
     for (const std::int32_t core : piece.cores) {
       if (asked.place(core) >= 0) {
         CoreInstruction one = like;
@@ -315,7 +316,7 @@ void add_loading(const program::Loading& loading, const CoreInstruction& like,
 
 }  // namespace
 
-Coder::Coder(const Job& job)
+Coder::Coder(const EmulationJob& job)
     : job_(job),
       book_(job.chip, job.program),
       spaces_(job.graph, job.chip, job.program.ops),
@@ -345,7 +346,7 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
     return out;
   }
   const std::int32_t op = instruction.subject;
-  const Places places(job_, book_, spaces_, op);
+  const OperandAddresses places(job_, book_, spaces_, op);
   if (instruction.opcode == program::Opcode::Preload) {
     const auto area = [&](std::int32_t operand) {
       return Area{.tensor = job_.graph.ops[subscript(op)].operands[subscript(operand)].tensor,

@@ -52,7 +52,7 @@ struct CoreInstruction {
 /// program's buffers.
 class Coder {
  public:
-  explicit Coder(const Job& job);
+  explicit Coder(const EmulationJob& job);
 
   /// What each of `cores` does for instruction number `position` of the program, in order.
   ///
@@ -63,7 +63,7 @@ class Coder {
  private:
   const program::Execution& execution(std::int32_t op);
 
-  const Job job_;
+  const EmulationJob job_;
   BufferBook book_;
   program::Spaces spaces_;
   program::Expander expander_;

@@ -19,7 +19,7 @@ namespace elk::emulate {
 namespace {
 
 /// How far the buffers of a program reach into the memory of a core.
-std::int64_t reach(const Job& job) {
+std::int64_t reach(const EmulationJob& job) {
   std::int64_t end = job.chip.core.reserved.value;
   for (const program::Buffer& buffer : job.program.buffers) {
     end = std::max(end, job.chip.core.reserved.value + buffer.offset.value + buffer.bytes.value);
@@ -33,7 +33,7 @@ bool is_exchange(const ir::Op& op, std::size_t chips) {
          partition::chips_of(op) == static_cast<std::int64_t>(chips);
 }
 
-void check_job(const Job& job, const Views& given, std::size_t chips) {
+void check_job(const EmulationJob& job, const Views& given, std::size_t chips) {
   const bool placed =
       job.program.ops.size() == job.graph.ops.size() && !job.program.buffers.empty();
   if (!job.graph.ops.empty() && !placed) {
@@ -59,7 +59,7 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
 /// One chip on its way through the instructions of a program.
 class Runner {
  public:
-  Runner(Machine& machine, std::span<const std::int32_t> wanted)
+  Runner(ChipState& machine, std::span<const std::int32_t> wanted)
       : machine_(machine), wanted_(wanted.begin(), wanted.end()) {}
 
   void begin(std::int32_t now) {
@@ -168,7 +168,7 @@ class Runner {
     });
   }
 
-  Machine& machine_;
+  ChipState& machine_;
   std::vector<std::int32_t> wanted_;
   std::vector<const program::Buffer*> live_;
   std::map<std::int32_t, std::unique_ptr<Operands>> loaded_;
@@ -176,7 +176,7 @@ class Runner {
 };
 
 /// Runs an instruction that differs from chip to chip or needs all of them; false: it is no such.
-bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
+bool run_together(const ChipStates& pod, std::span<const std::int32_t> slices,
                   const program::Instruction& instruction) {
   if (pod.size() == 1 || instruction.opcode != program::Opcode::Execute) {
     return false;
@@ -195,7 +195,7 @@ bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
 
 }  // namespace
 
-Machine::Machine(const Job& on, const Views& of)
+ChipState::ChipState(const EmulationJob& on, const Views& of)
     : job(on),
       book(on.chip, on.program),
       spaces(on.graph, on.chip, on.program.ops),
@@ -209,7 +209,7 @@ Machine::Machine(const Job& on, const Views& of)
   }
 }
 
-std::vector<std::byte> Machine::collect(std::int32_t tensor) {
+std::vector<std::byte> ChipState::collect(std::int32_t tensor) {
   const ir::Tensor& about = job.graph.tensors[subscript(tensor)];
   const std::int64_t bits = ir::bits(about.dtype);
   std::vector<std::byte> out(subscript(ir::bytes(about).value));
@@ -220,17 +220,17 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
     return out;
   }
   const Storage storage{{book.segment(*buffer)}};
-  const Holdings holdings(*rest);
-  for (const Holding& holding : holdings.all()) {
+  const LayoutPieces holdings(*rest);
+  for (const PieceHolders& holding : holdings.all()) {
     const View view(arenas[subscript(holding.cores.front())], storage, bits);
-    for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
+    for (const OverlapRange& run : shared_runs(holding.held, whole(about))) {
       view.read_to(run.from, run.count, out.data(), run.to);
     }
   }
   return out;
 }
 
-std::span<const std::byte> Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
+std::span<const std::byte> ChipState::image(std::int32_t tensor, std::vector<std::byte>& room) {
   if (const auto written = stored.find(tensor); written != stored.end()) {
     return written->second;
   }
@@ -246,14 +246,15 @@ std::span<const std::byte> Machine::image(std::int32_t tensor, std::vector<std::
   return room;
 }
 
-std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
-                                  const std::vector<Views>& given,
-                                  std::span<const std::int32_t> wanted) {
-  Pod pod;
+std::vector<EmulationResult> emulate_pod(const EmulationJob& job,
+                                         std::span<const std::int32_t> slices,
+                                         const std::vector<Views>& given,
+                                         std::span<const std::int32_t> wanted) {
+  ChipStates pod;
   std::vector<Runner> runners;
   for (const Views& views : given) {
     check_job(job, views, given.size());
-    pod.push_back(std::make_unique<Machine>(job, views));
+    pod.push_back(std::make_unique<ChipState>(job, views));
     runners.emplace_back(*pod.back(), wanted);
   }
   for (std::size_t i = 0; i < job.program.code.size(); ++i) {
@@ -270,7 +271,7 @@ std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> 
       runner.end(now);
     }
   }
-  std::vector<Emulated> results;
+  std::vector<EmulationResult> results;
   results.reserve(runners.size());
   for (std::size_t chip = 0; chip < runners.size(); ++chip) {
     results.push_back({.images = runners[chip].results(), .tape = std::move(pod[chip]->tape)});
@@ -278,7 +279,7 @@ std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> 
   return results;
 }
 
-Images emulate(const Job& job, const Views& given, std::span<const std::int32_t> wanted) {
+Images emulate(const EmulationJob& job, const Views& given, std::span<const std::int32_t> wanted) {
   return std::move(emulate_pod(job, {}, {given}, wanted).front().images);
 }
 

@@ -17,7 +17,7 @@ namespace elk::emulate {
 
 /// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
 using Images = std::map<std::int32_t, std::vector<std::byte>>;
-/// The same where a caller has them.
+/// The bytes of whole tensors where a caller has them, by position in Graph::tensors.
 using Views = std::map<std::int32_t, std::span<const std::byte>>;
 
 /// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
@@ -29,25 +29,25 @@ using Views = std::map<std::int32_t, std::span<const std::byte>>;
 /// that nobody wrote ("emulate_poison"), an address in no buffer ("emulate_address"), buffers that
 /// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
 /// ("emulate_exchange").
-[[nodiscard]] Images emulate(const Job& job, const Views& given,
+[[nodiscard]] Images emulate(const EmulationJob& job, const Views& given,
                              std::span<const std::int32_t> wanted);
 
 /// What one chip did.
-struct Emulated {
+struct EmulationResult {
   Images images;  // the tensors in `wanted`
   Tape tape;
 };
-/// The same on chips that run one program, each on its part of a model: instruction after
-/// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
+/// Runs one program on several chips, each on its part of a model: instruction after instruction on
+/// all of them, collectives between them. `slices` are the ops by which a chip takes
 /// its part of a tensor that it holds whole. `given` and the answer are by chip.
-[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
-                                                std::span<const std::int32_t> slices,
-                                                const std::vector<Views>& given,
-                                                std::span<const std::int32_t> wanted);
+[[nodiscard]] std::vector<EmulationResult> emulate_pod(const EmulationJob& job,
+                                                       std::span<const std::int32_t> slices,
+                                                       const std::vector<Views>& given,
+                                                       std::span<const std::int32_t> wanted);
 
 /// The state of a chip between instructions.
-struct Machine {
-  const Job& job;
+struct ChipState {
+  const EmulationJob& job;
   BufferBook book;
   program::Spaces spaces;
   std::vector<Arena> arenas;  // of every core of the machine
@@ -55,11 +55,11 @@ struct Machine {
   Images stored;  // by the program: they take the place of what was given
   Tape tape;
 
-  Machine(const Job& on, const Views& of);
+  ChipState(const EmulationJob& on, const Views& of);
 
   /// All of a tensor that rests on chip, put together from the cores that hold it.
   [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
-  /// The same from wherever it is: its image, or else what is collected into `room`.
+  /// All of a tensor from wherever it is: its image, or else what is collected into `room`.
   [[nodiscard]] std::span<const std::byte> image(std::int32_t tensor, std::vector<std::byte>& room);
 };
 

@@ -15,7 +15,7 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
-Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
+Receipt moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
   return {.action = action,
           .op = -1,
           .step = 0,
@@ -26,10 +26,10 @@ Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes)
 
 /// A piece of a tensor in ascending order, cut out of the whole of it.
 std::vector<std::byte> cut_out(std::span<const std::byte> image, const ir::Tensor& tensor,
-                               const Held& held) {
+                               const DensePiece& held) {
   const std::int64_t bits = ir::bits(tensor.dtype);
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
-  for (const SharedRun& run : shared_runs(whole(tensor), held)) {
+  for (const OverlapRange& run : shared_runs(whole(tensor), held)) {
     copy_elements(image.data(), out.data(),
                   {.from = run.from, .to = run.to, .count = run.count, .bits = bits});
   }
@@ -54,17 +54,17 @@ bool lies_in_order(const Operands& operands, std::size_t k) {
   return !operands.site().rotates(k) && operands.site().bits(k) % 8 == 0;
 }
 
-/// The same as write_part of what is cut out of the whole tensor, run by run; the padding behind a
-/// piece is zero.
+/// Does what write_part does with what is cut out of the whole tensor, run by run; the padding
+/// behind a piece is zero.
 void write_cut(const Operands& operands, std::size_t k, std::size_t worker,
                std::span<const std::byte> image, const Segment& part) {
   const View view = operands.view(k, worker, 8);
   const std::int64_t size = operands.site().bits(k) / 8;
   const std::int64_t end = part.begin + part.bytes;
   std::int64_t written = part.begin;
-  SharedRuns shared;
-  std::vector<SharedRun> runs;  // in bytes
-  for (const SharedRun& run :
+  OverlapFinder shared;
+  std::vector<OverlapRange> runs;  // in bytes
+  for (const OverlapRange& run :
        shared.between(whole(operands.site().tensor(k)), operands.first_held(k, worker))) {
     const std::int64_t low = std::max(part.begin, run.to * size);
     const std::int64_t high = std::min(end, (run.to + run.count) * size);
@@ -86,7 +86,7 @@ void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
     write_cut(operands, k, worker, image, part);
     return;
   }
-  const Held& held = operands.first_held(k, worker);
+  const DensePiece& held = operands.first_held(k, worker);
   write_part(operands, k, worker,
              operands.in_place_order(k, worker, cut_out(image, operands.site().tensor(k), held)),
              part);
@@ -98,7 +98,8 @@ bool is_own(const Operands& operands, std::size_t k) {
 }
 
 /// What a core needs of a tensor that lies in equal shares on all cores, in ascending order.
-std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const Held& held) {
+std::vector<std::byte> from_shares(ChipState& machine, std::int32_t number,
+                                   const DensePiece& held) {
   const ir::Tensor& tensor = machine.job.graph.tensors[subscript(number)];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const std::int64_t share = program::input_space(tensor, machine.job.chip).value;
@@ -107,7 +108,7 @@ std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const 
                                           : std::vector<Segment>{machine.book.segment(*buffer)}};
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
   std::vector<std::byte> part;
-  for (const SharedRun& run : shared_runs(whole(tensor), held)) {
+  for (const OverlapRange& run : shared_runs(whole(tensor), held)) {
     const std::int64_t begin = run.from * bits / 8;
     const std::int64_t end = bytes_of(run.from + run.count, bits);
     part.assign(subscript(end - begin + 1), std::byte{0});
@@ -126,7 +127,7 @@ std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const 
 }
 
 /// The core of a holding that sends to `core`: itself, else one on the same chip; they take turns.
-std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip& chip) {
+std::int32_t sender(const PieceHolders& holding, std::int32_t core, const chip::Chip& chip) {
   if (std::binary_search(holding.cores.begin(), holding.cores.end(), core)) {
     return core;
   }
@@ -141,9 +142,9 @@ std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip&
 }
 
 /// A tensor at rest.
-class Rest {
+class RestingTensor {
  public:
-  Rest(const Operands& operands, std::size_t k, const partition::Layout& layout)
+  RestingTensor(const Operands& operands, std::size_t k, const partition::Layout& layout)
       : operands_(operands), k_(k), holdings_(layout) {
     const program::Buffer* buffer = operands.machine().book.rest(number());
     if (buffer != nullptr) {
@@ -154,16 +155,16 @@ class Rest {
   /// Calls `take(view, runs)` for what a core needs of every piece at rest.
   template <class Take>
   void bring(std::size_t worker, const Take& take) const {
-    Machine& machine = operands_.machine();
+    ChipState& machine = operands_.machine();
     const std::int32_t core = operands_.site().workers()[worker].core;
-    const Held& held = operands_.first_held(k_, worker);
+    const DensePiece& held = operands_.first_held(k_, worker);
     const std::int64_t bits = operands_.site().bits(k_);
     std::int64_t received = 0;
-    SharedRuns shared;
-    holdings_.for_each_that_meets(held, [&](const Holding& holding) {
+    OverlapFinder shared;
+    holdings_.for_each_that_meets(held, [&](const PieceHolders& holding) {
       const std::int32_t from = sender(holding, core, machine.job.chip);
       const View view(machine.arenas[subscript(from)], storage_, bits);
-      const std::vector<SharedRun>& runs = shared.between(holding.held, held);
+      const std::vector<OverlapRange>& runs = shared.between(holding.held, held);
       const std::int64_t elements = count(runs);
       take(view, runs);
       if (from != core) {
@@ -183,18 +184,18 @@ class Rest {
 
   const Operands& operands_;
   std::size_t k_;
-  Holdings holdings_;
+  LayoutPieces holdings_;
   Storage storage_;
 };
 
 /// What a core needs of a tensor at rest, in ascending order.
 std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::size_t worker,
-                                 const Rest& rest) {
+                                 const RestingTensor& rest) {
   const std::int64_t bits = operands.site().bits(k);
   const std::int64_t count = operands.first_held(k, worker).elements();
   std::vector<std::byte> out(subscript(bytes_of(count, bits) + 8));
-  rest.bring(worker, [&](const View& view, const std::vector<SharedRun>& runs) {
-    for (const SharedRun& run : runs) {
+  rest.bring(worker, [&](const View& view, const std::vector<OverlapRange>& runs) {
+    for (const OverlapRange& run : runs) {
       view.read_to(run.from, run.count, out.data(), run.to);
     }
   });
@@ -210,7 +211,7 @@ void write_gathered(const Operands& operands, std::size_t k, std::size_t worker,
 }
 
 void gather_from_rest(const Operands& operands, std::size_t k, const partition::Layout& layout) {
-  const Rest rest(operands, k, layout);
+  const RestingTensor rest(operands, k, layout);
   const std::int64_t bits = operands.site().bits(k);
   operands.for_each_worker(0, [&](std::size_t worker) {
     if (!lies_in_order(operands, k)) {
@@ -218,14 +219,14 @@ void gather_from_rest(const Operands& operands, std::size_t k, const partition::
       return;
     }
     const View to = operands.view(k, worker, bits);
-    rest.bring(worker, [&](const View& from, const std::vector<SharedRun>& runs) {
+    rest.bring(worker, [&](const View& from, const std::vector<OverlapRange>& runs) {
       copy_runs(from, to, runs);
     });
   });
 }
 
 void gather_operand(const Operands& operands, std::size_t k) {
-  Machine& machine = operands.machine();
+  ChipState& machine = operands.machine();
   const std::int32_t tensor = operands.site().op().operands[k].tensor;
   const std::optional<partition::Layout> rest = program::rest_layout(
       machine.job.graph, tensor, machine.job.program.ops, machine.spaces.lives(), machine.job.chip);
@@ -239,7 +240,7 @@ void gather_operand(const Operands& operands, std::size_t k) {
     return;
   }
   operands.for_each_worker(0, [&](std::size_t worker) {
-    const Held& need = operands.first_held(k, worker);
+    const DensePiece& need = operands.first_held(k, worker);
     operands.note(worker, moved(Action::Gather, k, kEveryCore,
                                 bytes_of(need.elements(), operands.site().bits(k))));
     write_gathered(operands, k, worker, from_shares(machine, tensor, need));
@@ -249,7 +250,7 @@ void gather_operand(const Operands& operands, std::size_t k) {
 /// The slices of a preloaded piece that its peers received.
 void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
   const Operands::Slices cut = operands.slices(k, worker);
-  const Held& held = operands.first_held(k, worker);
+  const DensePiece& held = operands.first_held(k, worker);
   const View mine = operands.view(k, worker, 8);
   for (std::size_t slice = 0; slice < cut.parts.size(); ++slice) {
     const Segment& part = cut.parts[slice];
@@ -271,7 +272,7 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
 }  // namespace
 
 void preload(const Operands& operands) {
-  Machine& machine = operands.machine();
+  ChipState& machine = operands.machine();
   for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
     if (!operands.is_preloaded(k) || !is_own(operands, k)) {
       continue;
@@ -288,7 +289,7 @@ void preload(const Operands& operands) {
 }
 
 void load_residents(const Operands& operands) {
-  Machine& machine = operands.machine();
+  ChipState& machine = operands.machine();
   for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
     const ir::Operand& operand = operands.site().op().operands[k];
     if (machine.job.chip.hbm || !is_own(operands, k) ||
@@ -306,7 +307,7 @@ void load_residents(const Operands& operands) {
   }
 }
 
-void spread_input(Machine& machine, std::int32_t tensor) {
+void spread_input(ChipState& machine, std::int32_t tensor) {
   const program::Buffer* buffer = machine.book.rest(tensor);
   if (buffer == nullptr) {
     return;

@@ -11,7 +11,7 @@ void preload(const Operands& operands);
 /// Fills the buffers that keep HBM operands on a chip without HBM.
 void load_residents(const Operands& operands);
 /// Spreads a graph input over all cores in equal shares.
-void spread_input(Machine& machine, std::int32_t tensor);
+void spread_input(ChipState& machine, std::int32_t tensor);
 
 /// Brings activations to where the op needs them.
 void gather(const Operands& operands);

@@ -79,10 +79,10 @@ std::size_t index_operand(const std::vector<ir::Operand>& operands, std::size_t 
 
 /// What lies at which slot: the indices of a set, one after another, in runs.
 template <class SlotOf>
-std::vector<SharedRun> runs_to(const partition::Indices& set, const SlotOf& slot_of) {
-  std::vector<SharedRun> result;
+std::vector<OverlapRange> runs_to(const partition::Indices& set, const SlotOf& slot_of) {
+  std::vector<OverlapRange> result;
   std::int64_t number = 0;
-  for (const partition::Run& run : set) {
+  for (const partition::IndexRange& run : set) {
     for (std::int64_t index = run.begin; index < run.end; ++index, ++number) {
       const std::int64_t slot = slot_of(index);
       const bool goes_on = !result.empty() && result.back().to + result.back().count == slot;
@@ -98,7 +98,7 @@ std::vector<SharedRun> runs_to(const partition::Indices& set, const SlotOf& slot
 
 }  // namespace
 
-Holdings::Holdings(const partition::Layout& layout)
+LayoutPieces::LayoutPieces(const partition::Layout& layout)
     : pieces_(layout), groups_(program::piece_groups(pieces_)) {
   all_.reserve(groups_.size());
   for (const program::PieceGroup& group : groups_) {
@@ -113,8 +113,8 @@ Holdings::Holdings(const partition::Layout& layout)
   }
 }
 
-void Holdings::for_each_that_meets(const Held& held,
-                                   const std::function<void(const Holding&)>& visit) const {
+void LayoutPieces::for_each_that_meets(
+    const DensePiece& held, const std::function<void(const PieceHolders&)>& visit) const {
   std::vector<std::vector<char>> meets;  // of every dimension, each of its sets
   for (std::size_t dim = 0; dim < held.sets.size(); ++dim) {
     const auto& sets = pieces_.dims[dim].sets;
@@ -134,7 +134,8 @@ void Holdings::for_each_that_meets(const Held& held,
   }
 }
 
-std::vector<std::size_t> Holdings::candidates(const std::vector<std::vector<char>>& meets) const {
+std::vector<std::size_t> LayoutPieces::candidates(
+    const std::vector<std::vector<char>>& meets) const {
   std::vector<std::size_t> fewest(meets.empty() ? groups_.size() : 0);
   std::iota(fewest.begin(), fewest.end(), std::size_t{0});  // A number: everyone holds it.
   for (std::size_t dim = 0; dim < meets.size(); ++dim) {
@@ -152,7 +153,7 @@ std::vector<std::size_t> Holdings::candidates(const std::vector<std::vector<char
   return fewest;
 }
 
-Operands::Operands(Machine& machine, std::int32_t op)
+Operands::Operands(ChipState& machine, std::int32_t op)
     : machine_(machine),
       id_(op),
       placed_{machine.job.graph, machine.job.graph.ops[subscript(op)],
@@ -166,7 +167,7 @@ Operands::Operands(Machine& machine, std::int32_t op)
     }
   }
   const std::size_t workers = site_.workers().size();
-  first_held_.assign(picks_.size(), std::vector<Held>(workers));
+  first_held_.assign(picks_.size(), std::vector<DensePiece>(workers));
   storage_.assign(picks_.size(), std::vector<Storage>(workers));
   for (std::size_t k = 0; k < picks_.size(); ++k) {
     const std::vector<Segment> space = places_.segments(k);
@@ -186,9 +187,9 @@ void Operands::find_picks(std::size_t k) {
   const std::span<const std::byte> bytes = machine_.image(operands[index].tensor, collected);
   const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
   for (const Worker& worker : site_.workers()) {
-    const Points points = points_of(operands[index], worker.tile);
+    const AxisRanges points = points_of(operands[index], worker.tile);
     std::vector<std::int64_t> values(subscript(points.count()));
-    for (const Touched& run : touched(operands[index], whole(tensor), tensor.shape, points)) {
+    for (const ElementStride& run : touched(operands[index], whole(tensor), tensor.shape, points)) {
       emulate::load(Elements{.data = bytes.data(), .dtype = tensor.dtype},
                     {.first = run.element, .step = run.step, .count = run.count},
                     values.data() + run.point);
@@ -197,8 +198,8 @@ void Operands::find_picks(std::size_t k) {
   }
 }
 
-Held Operands::held(std::size_t k, std::size_t worker, const Shifts& shifts) const {
-  Held result = site_.held(k, worker, shifts);
+DensePiece Operands::held(std::size_t k, std::size_t worker, const Shifts& shifts) const {
+  DensePiece result = site_.held(k, worker, shifts);
   if (!picks_[k].empty()) {
     result.sets[subscript(placed_.op.operands[k].indirect->dim)] = picks_[k][worker];
   }
@@ -232,7 +233,7 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
   }
   std::int64_t elements = first_held(k, worker).elements();
   if (site_.rotates(k)) {  // A circle has a place for every position, be it clipped or not.
-    for (const SharedRun& run : circle_runs(k, worker, site_.shifts(k, 0))) {
+    for (const OverlapRange& run : circle_runs(k, worker, site_.shifts(k, 0))) {
       elements = std::max(elements, run.to + run.count);
     }
   }
@@ -261,14 +262,14 @@ std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice)
   return group[subscript(number)];
 }
 
-Positions Operands::positions(std::size_t k, std::size_t worker, const Shifts& shifts,
-                              DimRange dims) const {
-  const Held piece = held(k, worker, shifts);
-  const std::vector<Spin>& spins = site_.spins(k);
-  Positions out;
+ElementPositions Operands::positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+                                     DimRange dims) const {
+  const DensePiece piece = held(k, worker, shifts);
+  const std::vector<RotationDim>& spins = site_.spins(k);
+  ElementPositions out;
   for (std::size_t dim = dims.end; dim-- > dims.begin;) {
     const std::int64_t length = partition::count(piece.sets[dim]);
-    Positions along{
+    ElementPositions along{
         .runs = {{.from = 0, .to = 0, .count = length}}, .indices = length, .places = length};
     for (std::size_t i = 0; i < spins.size(); ++i) {
       if (spins[i].dim == dim) {
@@ -280,9 +281,9 @@ Positions Operands::positions(std::size_t k, std::size_t worker, const Shifts& s
   return out;
 }
 
-Positions Operands::circle(const Spin& spin, std::size_t worker, std::int64_t shifts,
-                           const partition::Indices& set) const {
-  const Window window = site_.window(spin, worker);
+ElementPositions Operands::circle(const RotationDim& spin, std::size_t worker, std::int64_t shifts,
+                                  const partition::Indices& set) const {
+  const CircleRange window = site_.window(spin, worker);
   const std::int64_t begin = site_.workers()[worker].tile[spin.axis].begin;
   const std::int64_t moved = shifts * placed_.plan.execute.pace[spin.axis];
   const auto slot_of = [&](std::int64_t index) {
@@ -293,8 +294,8 @@ Positions Operands::circle(const Spin& spin, std::size_t worker, std::int64_t sh
   return {.runs = runs_to(set, slot_of), .indices = partition::count(set), .places = window.held};
 }
 
-std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
-                                             const Shifts& shifts) const {
+std::vector<OverlapRange> Operands::circle_runs(std::size_t k, std::size_t worker,
+                                                const Shifts& shifts) const {
   return positions(k, worker, shifts, {0, site_.tensor(k).shape.size()}).runs;
 }
 
@@ -313,10 +314,10 @@ std::byte* Operands::in_place(std::size_t k, std::size_t worker) const {
 std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker,
                                       const Shifts& shifts) const {
   const std::int64_t bits = site_.bits(k);
-  const Held piece = held(k, worker, shifts);
+  const DensePiece piece = held(k, worker, shifts);
   const View place = view(k, worker, bits);
   std::vector<std::byte> out(subscript(piece_bytes(piece.elements(), bits) + 8));
-  for (const SharedRun& run : circle_runs(k, worker, shifts)) {
+  for (const OverlapRange& run : circle_runs(k, worker, shifts)) {
     place.read_to(run.to, run.count, out.data(), run.from);
   }
   return out;
@@ -327,20 +328,20 @@ std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worke
   if (!site_.rotates(k)) {
     return piece;
   }
-  const std::vector<SharedRun> runs = circle_runs(k, worker, site_.shifts(k, 0));
+  const std::vector<OverlapRange> runs = circle_runs(k, worker, site_.shifts(k, 0));
   std::int64_t end = 0;
-  for (const SharedRun& run : runs) {
+  for (const OverlapRange& run : runs) {
     end = std::max(end, run.to + run.count);
   }
   std::vector<std::byte> out(subscript(piece_bytes(end, site_.bits(k)) + 8));
-  for (const SharedRun& run : runs) {
+  for (const OverlapRange& run : runs) {
     copy_elements(piece.data(), out.data(),
                   {.from = run.from, .to = run.to, .count = run.count, .bits = site_.bits(k)});
   }
   return out;
 }
 
-void Operands::note(std::size_t worker, Moved moved) const {
+void Operands::note(std::size_t worker, Receipt moved) const {
   if (moved.bytes > 0) {
     moved.op = id_;
     machine_.tape[subscript(site_.workers()[worker].core)].push_back(moved);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "elk/emulate/machine/element_positions.hpp"
 #include "elk/emulate/machine/machine.hpp"
-#include "elk/emulate/machine/places.hpp"
-#include "elk/emulate/machine/positions.hpp"
+#include "elk/emulate/machine/operand_addresses.hpp"
 #include "elk/emulate/machine/site.hpp"
 #include "elk/emulate/memory/boxes.hpp"
 #include "elk/program/expand/groups.hpp"
@@ -16,19 +16,19 @@
 namespace elk::emulate {
 
 /// A dense piece of a tensor, with the cores that hold it.
-struct Holding {
-  Held held;
+struct PieceHolders {
+  DensePiece held;
   std::vector<std::int32_t> cores;
 };
 /// The distinct pieces of the layout in which a tensor lies.
-class Holdings {
+class LayoutPieces {
  public:
-  explicit Holdings(const partition::Layout& layout);
+  explicit LayoutPieces(const partition::Layout& layout);
 
-  [[nodiscard]] const std::vector<Holding>& all() const { return all_; }
+  [[nodiscard]] const std::vector<PieceHolders>& all() const { return all_; }
   /// Calls `visit` for each piece that has an element in common with `held`, in order.
-  void for_each_that_meets(const Held& held,
-                           const std::function<void(const Holding&)>& visit) const;
+  void for_each_that_meets(const DensePiece& held,
+                           const std::function<void(const PieceHolders&)>& visit) const;
 
  private:
   /// The groups whose set meets what is looked for along the dimension that leaves the fewest, in
@@ -38,16 +38,16 @@ class Holdings {
 
   partition::Pieces pieces_;
   std::vector<program::PieceGroup> groups_;
-  std::vector<Holding> all_;                                   // like `groups_`
+  std::vector<PieceHolders> all_;                              // like `groups_`
   std::vector<std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
 };
 
 /// The operands of one op in the memories of its cores.
 class Operands {
  public:
-  Operands(Machine& machine, std::int32_t op);
+  Operands(ChipState& machine, std::int32_t op);
 
-  [[nodiscard]] Machine& machine() const { return machine_; }
+  [[nodiscard]] ChipState& machine() const { return machine_; }
   [[nodiscard]] std::int32_t id() const { return id_; }
   [[nodiscard]] const Site& site() const { return site_; }
 
@@ -56,9 +56,9 @@ class Operands {
   /// Whether it is gathered: an activation that does not lie where it is needed.
   [[nodiscard]] bool is_gathered(std::size_t k) const { return places_.is_gathered(k); }
 
-  [[nodiscard]] Held held(std::size_t k, std::size_t worker, const Shifts& shifts) const;
-  /// The same before the first shift, known once and for all.
-  [[nodiscard]] const Held& first_held(std::size_t k, std::size_t worker) const {
+  [[nodiscard]] DensePiece held(std::size_t k, std::size_t worker, const Shifts& shifts) const;
+  /// What a worker holds before the first shift, known once and for all.
+  [[nodiscard]] const DensePiece& first_held(std::size_t k, std::size_t worker) const {
     return first_held_[k][worker];
   }
   /// Where a worker keeps its piece of a read operand; of a result, its partial tile and the room
@@ -69,7 +69,7 @@ class Operands {
   /// Where the final piece of a result rests.
   [[nodiscard]] Storage rest(std::size_t k) const { return {places_.rest(k)}; }
 
-  /// The same to read and write, in elements of `bits`.
+  /// A worker's piece, to be read and written in elements of `bits`.
   [[nodiscard]] View view(std::size_t k, std::size_t worker, std::int64_t bits) const;
 
   /// The slices of a preloaded piece: bytes [begin, end) of it for each of the peers.
@@ -92,33 +92,33 @@ class Operands {
   /// Dimensions [begin, end) of a tensor.
   using DimRange = Interval<std::size_t>;
   /// Where the elements of a piece lie, of some of its dimensions.
-  [[nodiscard]] Positions positions(std::size_t k, std::size_t worker, const Shifts& shifts,
-                                    DimRange dims) const;
+  [[nodiscard]] ElementPositions positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+                                           DimRange dims) const;
   /// From the ascending order of a piece to where its elements lie.
-  [[nodiscard]] std::vector<SharedRun> circle_runs(std::size_t k, std::size_t worker,
-                                                   const Shifts& shifts) const;
+  [[nodiscard]] std::vector<OverlapRange> circle_runs(std::size_t k, std::size_t worker,
+                                                      const Shifts& shifts) const;
 
   /// Notes what a worker received. `moved.op` is filled in.
-  void note(std::size_t worker, Moved moved) const;
+  void note(std::size_t worker, Receipt moved) const;
 
   /// Calls `body(worker)` for all workers in parallel, with op, core and step in what it throws.
   void for_each_worker(std::int64_t step, const std::function<void(std::size_t)>& body) const;
 
  private:
   /// The places of the indices that a worker holds of one dimension along which an operand rotates.
-  [[nodiscard]] Positions circle(const Spin& spin, std::size_t worker, std::int64_t shifts,
-                                 const partition::Indices& set) const;
+  [[nodiscard]] ElementPositions circle(const RotationDim& spin, std::size_t worker,
+                                        std::int64_t shifts, const partition::Indices& set) const;
   void find_picks(std::size_t k);
   [[nodiscard]] Storage find_storage(std::size_t k, std::size_t worker,
                                      const std::vector<Segment>& space) const;
 
-  Machine& machine_;
+  ChipState& machine_;
   std::int32_t id_;
   program::PlacedOp placed_;
   Site site_;
-  Places places_;
+  OperandAddresses places_;
   std::vector<std::vector<partition::Indices>> picks_;  // of indirect operands, by worker
-  std::vector<std::vector<Held>> first_held_;           // by operand and worker
+  std::vector<std::vector<DensePiece>> first_held_;     // by operand and worker
   std::vector<std::vector<Storage>> storage_;
 };
 

@@ -35,9 +35,9 @@ std::vector<Ranges> tiles(const Ranges& within, const std::vector<std::int64_t>&
 }
 
 /// Partial results that are stored at accumulate width between two sums.
-Numbers summed(const Tile& whole, const std::vector<Ranges>& parts) {
+Numbers summed(const KernelCall& whole, const std::vector<Ranges>& parts) {
   const std::size_t operand = result_operands(whole.op).front();
-  Piece stored = whole.pieces[operand];
+  PieceBytes stored = whole.pieces[operand];
   stored.dtype = partial_dtype(whole.op, stored.dtype);
 
   std::vector<std::byte> bytes(static_cast<std::size_t>(stored.held.elements() * 8) + 8);
@@ -46,7 +46,7 @@ Numbers summed(const Tile& whole, const std::vector<Ranges>& parts) {
     Numbers numbers = partial({whole.graph, whole.op, whole.pieces, ranges});
     std::visit(
         [&](auto& values) {
-          const ElementRun run{
+          const ElementSequence run{
               .first = 0, .step = 1, .count = static_cast<std::int64_t>(values.size())};
           save(values.data(), run, {.data = bytes.data(), .dtype = stored.dtype});
           load(Elements{.data = bytes.data(), .dtype = stored.dtype}, run, values.data());
@@ -61,12 +61,12 @@ Numbers summed(const Tile& whole, const std::vector<Ranges>& parts) {
   return std::move(*sum);
 }
 
-RowState told(const Tile& whole, const std::vector<Ranges>& parts) {
-  RowState known{.rows = {}, .values = {}, .count = 0};
+RowValues told(const KernelCall& whole, const std::vector<Ranges>& parts) {
+  RowValues known{.rows = {}, .values = {}, .count = 0};
   for (int round = 0; round < rounds(whole.op); ++round) {
-    std::optional<RowState> state;
+    std::optional<RowValues> state;
     for (const Ranges& ranges : parts) {
-      RowState more = row_state({whole.graph, whole.op, whole.pieces, ranges}, round, known);
+      RowValues more = row_state({whole.graph, whole.op, whole.pieces, ranges}, round, known);
       if (state) {
         combine(whole.op, round, more, *state);
       } else {
@@ -82,7 +82,7 @@ RowState told(const Tile& whole, const std::vector<Ranges>& parts) {
 }
 
 /// The results of a tile, in parts along the axes that are not parallel.
-void compute_parts(const Tile& tile, const std::vector<Ranges>& parts) {
+void compute_parts(const KernelCall& tile, const std::vector<Ranges>& parts) {
   const std::vector<std::size_t> outs = result_operands(tile.op);
   if (parts.size() == 1) {
     const std::vector<Numbers> numbers = results(tile);
@@ -94,9 +94,9 @@ void compute_parts(const Tile& tile, const std::vector<Ranges>& parts) {
     finish(tile, numbers);
     write(tile, outs.front(), numbers, tile.pieces[outs.front()]);
   } else {
-    const RowState state = told(tile, parts);
+    const RowValues state = told(tile, parts);
     for (const Ranges& part : parts) {
-      const Tile piece{tile.graph, tile.op, tile.pieces, part};
+      const KernelCall piece{tile.graph, tile.op, tile.pieces, part};
       write(piece, outs.front(), row_results(piece, state), tile.pieces[outs.front()]);
     }
   }
@@ -108,7 +108,8 @@ ir::DType partial_dtype(const ir::Op& op, ir::DType stored) {
   return ir::bits(op.accumulate) >= ir::bits(stored) ? op.accumulate : stored;
 }
 
-void compute_in_tiles(const ir::Graph& graph, const ir::Op& op, const std::vector<Piece>& operands,
+void compute_in_tiles(const ir::Graph& graph, const ir::Op& op,
+                      const std::vector<PieceBytes>& operands,
                       const std::vector<std::int64_t>& factors) {
   Ranges all;
   std::vector<char> parallel;

@@ -12,15 +12,15 @@ namespace {
 
 /// What a worker receives in a shift, from whom, and where it goes.
 struct Pass {
-  std::vector<std::pair<std::size_t, SharedRun>> runs;  // sender, elements there and here
-  bool from_neighbour = true;                           // all of it
+  std::vector<std::pair<std::size_t, OverlapRange>> runs;  // sender, elements there and here
+  bool from_neighbour = true;                              // all of it
   std::int64_t elements = 0;
 };
 
 /// One shift of an operand along its spin number `along`, after `shifts` along each of them.
-class Turn {
+class OperandShift {
  public:
-  Turn(const Operands& operands, std::size_t k, std::size_t along, Shifts shifts)
+  OperandShift(const Operands& operands, std::size_t k, std::size_t along, Shifts shifts)
       : operands_(operands),
         site_(operands.site()),
         k_(k),
@@ -34,10 +34,10 @@ class Turn {
   /// another core of it, or one of another ring that stands where this one does in all other
   /// circles, may have what comes next.
   [[nodiscard]] Pass pass(std::size_t worker) const {
-    const Window window = site_.window(spin_, worker);
+    const CircleRange window = site_.window(spin_, worker);
     Pass out;
     if (window.held == window.length) {
-      return out;  // It holds the whole tile.
+      return out;  // The worker holds the whole tile.
     }
     const std::int64_t first = site_.workers()[worker].tile[spin_.axis].begin;
     for (std::int64_t r = moved_ + window.held; r < moved_ + window.held + pace_; ++r) {
@@ -55,7 +55,7 @@ class Turn {
 
  private:
   [[nodiscard]] std::int64_t ahead(std::size_t worker, std::int64_t position) const {
-    const Window window = site_.window(spin_, worker);
+    const CircleRange window = site_.window(spin_, worker);
     const std::int64_t distance = position - window.start - moved_;
     return ((distance % window.length) + window.length) % window.length;
   }
@@ -78,7 +78,7 @@ class Turn {
 
   /// Whether two workers hold the same indices of every other dimension.
   [[nodiscard]] bool alike(std::size_t worker, std::size_t other) const {
-    const std::vector<Spin>& spins = site_.spins(k_);
+    const std::vector<RotationDim>& spins = site_.spins(k_);
     for (std::size_t i = 0; i < spins.size(); ++i) {
       if (i != along_ &&
           site_.window(spins[i], worker).start != site_.window(spins[i], other).start) {
@@ -101,7 +101,7 @@ class Turn {
                         "emulate_exchange");
   }
 
-  static void add(Pass& pass, std::size_t from, const SharedRun& run) {
+  static void add(Pass& pass, std::size_t from, const OverlapRange& run) {
     if (!pass.runs.empty()) {
       auto& [last, before] = pass.runs.back();
       if (last == from && before.from + before.count == run.from &&
@@ -116,13 +116,13 @@ class Turn {
   /// From places along the dimension to elements of the piece: the same for each row of those
   /// around it, and for each run of what a row is made of.
   void spread(std::size_t worker, Pass& pass) const {
-    const Positions outer =
+    const ElementPositions outer =
         operands_.positions(k_, worker, shifts_, {.begin = 0, .end = spin_.dim});
-    const Positions inner = operands_.positions(
+    const ElementPositions inner = operands_.positions(
         k_, worker, shifts_, {.begin = spin_.dim + 1, .end = site_.tensor(k_).shape.size()});
     const std::int64_t held = site_.window(spin_, worker).held;
     const auto line = std::exchange(pass.runs, {});
-    for (const SharedRun& rows : outer.runs) {
+    for (const OverlapRange& rows : outer.runs) {
       for (std::int64_t row = rows.to; row < rows.to + rows.count; ++row) {
         for (const auto& [from, run] : line) {
           add_places(
@@ -135,15 +135,16 @@ class Turn {
   }
 
   /// Adds what lies at places of the dimension and those around it: each a row of `inner`.
-  static void add_places(Pass& pass, std::size_t from, const SharedRun& places,
-                         const Positions& inner) {
+  static void add_places(Pass& pass, std::size_t from, const OverlapRange& places,
+                         const ElementPositions& inner) {
     const bool whole = in_order(inner);
     for (std::int64_t i = 0; i < (whole ? 1 : places.count); ++i) {
-      for (const SharedRun& part : inner.runs) {
+      for (const OverlapRange& part : inner.runs) {
         const std::int64_t count = whole ? places.count * inner.places : part.count;
-        pass.runs.emplace_back(from, SharedRun{.from = ((places.from + i) * inner.places) + part.to,
-                                               .to = ((places.to + i) * inner.places) + part.to,
-                                               .count = count});
+        pass.runs.emplace_back(from,
+                               OverlapRange{.from = ((places.from + i) * inner.places) + part.to,
+                                            .to = ((places.to + i) * inner.places) + part.to,
+                                            .count = count});
         pass.elements += count;
       }
     }
@@ -153,23 +154,23 @@ class Turn {
   const Site& site_;
   std::size_t k_;
   std::size_t along_;
-  Spin spin_;
+  RotationDim spin_;
   std::int64_t pace_;
   std::int64_t moved_;
   Shifts shifts_;
 };
 
 /// Elements [begin, begin + count) of what a worker receives.
-std::vector<std::pair<std::size_t, SharedRun>> part_of(const Pass& pass, std::int64_t begin,
-                                                       std::int64_t count) {
-  std::vector<std::pair<std::size_t, SharedRun>> out;
+std::vector<std::pair<std::size_t, OverlapRange>> part_of(const Pass& pass, std::int64_t begin,
+                                                          std::int64_t count) {
+  std::vector<std::pair<std::size_t, OverlapRange>> out;
   std::int64_t passed = 0;
   for (const auto& [from, run] : pass.runs) {
     const std::int64_t low = std::max<std::int64_t>(begin - passed, 0);
     const std::int64_t high = std::min(run.count, begin + count - passed);
     if (low < high) {
-      out.emplace_back(from,
-                       SharedRun{.from = run.from + low, .to = run.to + low, .count = high - low});
+      out.emplace_back(
+          from, OverlapRange{.from = run.from + low, .to = run.to + low, .count = high - low});
     }
     passed += run.count;
   }
@@ -251,7 +252,7 @@ void note_pass(const Operands& operands, std::size_t k, std::size_t worker, cons
 
 void shift_operand(const Operands& operands, std::size_t k, std::size_t along, const Shifts& shifts,
                    std::int64_t step) {
-  const Turn turn(operands, k, along, shifts);
+  const OperandShift turn(operands, k, along, shifts);
   std::vector<Pass> passes(operands.site().workers().size());
   operands.for_each_worker(step, [&](std::size_t worker) {
     passes[worker] = turn.pass(worker);

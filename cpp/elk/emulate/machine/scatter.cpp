@@ -24,15 +24,15 @@ class Scattering {
   void run();
 
  private:
-  void receive(std::size_t worker, const std::vector<std::size_t>& group, const Held& mine);
+  void receive(std::size_t worker, const std::vector<std::size_t>& group, const DensePiece& mine);
   [[nodiscard]] std::vector<std::byte> summed(std::size_t worker, std::size_t parts,
-                                              std::size_t own, const Held& mine) const;
-  void settle(std::size_t worker, const std::vector<std::byte>& sums, const Held& mine);
+                                              std::size_t own, const DensePiece& mine) const;
+  void settle(std::size_t worker, const std::vector<std::byte>& sums, const DensePiece& mine);
   [[nodiscard]] std::vector<std::byte> rounded(const std::vector<std::byte>& sums,
                                                std::int64_t count, ir::DType stored) const;
   [[nodiscard]] std::vector<std::byte> finished(std::size_t worker,
                                                 const std::vector<std::byte>& sums,
-                                                const Held& mine) const;
+                                                const DensePiece& mine) const;
 
   [[nodiscard]] ir::DType partial_type() const {
     return partial_dtype(site_.op(), site_.tensor(result_).dtype);
@@ -45,7 +45,7 @@ class Scattering {
   /// The room in which parts from others arrive, behind the partial tile.
   [[nodiscard]] Storage room(std::size_t worker) const {
     const std::size_t k = result_;
-    const Held& most = operands_.first_held(k, 0);  // The first core's tile is the largest.
+    const DensePiece& most = operands_.first_held(k, 0);  // The first core's tile is the largest.
     const std::int64_t skipped =
         partition::aligned(partition::element_bytes(most.elements(), ir::bits(partial_type())))
             .value;
@@ -72,7 +72,7 @@ void Scattering::run() {
   const partition::Layout layout = partition::layout(
       site_.placed().graph, site_.op(), k, site_.placed().plan.execute, site_.placed().chip);
   const partition::Pieces pieces(layout);
-  std::vector<Held> mine;
+  std::vector<DensePiece> mine;
   std::vector<std::pair<std::size_t, std::size_t>> place(site_.workers().size());
   for (const Worker& worker : site_.workers()) {
     mine.push_back(held_at(pieces, static_cast<std::size_t>(pieces.place(worker.core))));
@@ -97,12 +97,12 @@ void Scattering::run() {
 }
 
 void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& group,
-                         const Held& mine) {
+                         const DensePiece& mine) {
   const std::size_t k = result_;
   const std::int64_t bits = ir::bits(partial_type());
   const Storage into = room(worker);
   const View view(arena(worker), into, bits);
-  SharedRuns shared;
+  OverlapFinder shared;
   std::int64_t slot = 0;
   for (const std::size_t other : group) {
     if (other == worker) {
@@ -111,8 +111,8 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
     const Storage& there = operands_.storage(k, other);
     const View from(arena(other), there, bits);
     const std::int64_t behind = slot * mine.elements();
-    std::vector<SharedRun>& runs = shared.between(operands_.first_held(k, other), mine);
-    for (SharedRun& run : runs) {
+    std::vector<OverlapRange>& runs = shared.between(operands_.first_held(k, other), mine);
+    for (OverlapRange& run : runs) {
       run.to += behind;
     }
     copy_runs(from, view, runs);
@@ -127,7 +127,7 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
 }
 
 std::vector<std::byte> Scattering::summed(std::size_t worker, std::size_t parts, std::size_t own,
-                                          const Held& mine) const {
+                                          const DensePiece& mine) const {
   const std::size_t k = result_;
   const ir::DType dtype = partial_type();
   const std::int64_t bits = ir::bits(dtype);
@@ -140,13 +140,13 @@ std::vector<std::byte> Scattering::summed(std::size_t worker, std::size_t parts,
   for (std::size_t part = 0; part < parts; ++part) {
     if (part == own) {
       const View view(arena(worker), tile, bits);
-      for (const SharedRun& run : shared_runs(operands_.first_held(k, worker), mine)) {
+      for (const OverlapRange& run : shared_runs(operands_.first_held(k, worker), mine)) {
         view.read(run.from, run.count, bytes.data() + partition::element_bytes(run.to, bits).value);
       }
     } else {
       View(arena(worker), received, bits).read(slot++ * count, count, bytes.data());
     }
-    const ElementRun all{.first = 0, .step = 1, .count = count};
+    const ElementSequence all{.first = 0, .step = 1, .count = count};
     Numbers numbers = with_numbers(dtype, subscript(count), [&](auto& values) {
       emulate::load(Elements{.data = bytes.data(), .dtype = dtype}, all, values.data());
     });
@@ -161,7 +161,8 @@ std::vector<std::byte> Scattering::summed(std::size_t worker, std::size_t parts,
 }
 
 /// Finishes a core's part of the tile and writes it where it rests.
-void Scattering::settle(std::size_t worker, const std::vector<std::byte>& sums, const Held& mine) {
+void Scattering::settle(std::size_t worker, const std::vector<std::byte>& sums,
+                        const DensePiece& mine) {
   const std::size_t k = result_;
   const ir::DType stored = site_.tensor(k).dtype;
   const std::vector<std::byte> piece =
@@ -185,27 +186,27 @@ std::vector<std::byte> Scattering::rounded(const std::vector<std::byte>& sums, s
   return out;
 }
 
-/// The same of an op that does more with its sums, as a part of the tile.
+/// What comes of the sums of an op that does more with them, as a part of the tile.
 std::vector<std::byte> Scattering::finished(std::size_t worker, const std::vector<std::byte>& sums,
-                                            const Held& mine) const {
+                                            const DensePiece& mine) const {
   const std::size_t k = result_;
   const ir::DType wide = partial_type();
   const ir::DType stored = site_.tensor(k).dtype;
-  const Held& whole_tile = operands_.first_held(k, worker);
-  const std::vector<SharedRun> runs = shared_runs(whole_tile, mine);
+  const DensePiece& whole_tile = operands_.first_held(k, worker);
+  const std::vector<OverlapRange> runs = shared_runs(whole_tile, mine);
   std::vector<std::byte> partials(room_for(whole_tile.elements(), wide));
-  for (const SharedRun& run : runs) {
+  for (const OverlapRange& run : runs) {
     copy_elements(sums.data(), partials.data(),
                   {.from = run.to, .to = run.from, .count = run.count, .bits = ir::bits(wide)});
   }
-  const std::vector<Piece> none;  // What is summed up needs its operands no more.
-  const Tile all{site_.placed().graph, site_.op(), none, site_.workers()[worker].tile};
+  const std::vector<PieceBytes> none;  // What is summed up needs its operands no more.
+  const KernelCall all{site_.placed().graph, site_.op(), none, site_.workers()[worker].tile};
   Numbers numbers = read(all, k, {.held = whole_tile, .bytes = partials.data(), .dtype = wide});
   finish(all, numbers);
   std::vector<std::byte> tile_bytes(room_for(whole_tile.elements(), stored));
   write(all, k, numbers, {.held = whole_tile, .bytes = tile_bytes.data(), .dtype = stored});
   std::vector<std::byte> piece(room_for(mine.elements(), stored));
-  for (const SharedRun& run : runs) {
+  for (const OverlapRange& run : runs) {
     copy_elements(tile_bytes.data(), piece.data(),
                   {.from = run.from, .to = run.to, .count = run.count, .bits = ir::bits(stored)});
   }

@@ -81,8 +81,8 @@ partition::Indices circle(std::int64_t first, std::int64_t count, std::int64_t l
 
 }  // namespace
 
-Held held_at(const partition::Pieces& pieces, std::size_t place) {
-  Held result;
+DensePiece held_at(const partition::Pieces& pieces, std::size_t place) {
+  DensePiece result;
   for (const partition::DimPieces& dim : pieces.dims) {
     const partition::IndexView set = dim.sets[dim.at(place)];
     result.sets.emplace_back(set.begin(), set.end());
@@ -152,7 +152,7 @@ void Site::add_spins(std::size_t operand) {
 
 std::int64_t Site::ring(std::size_t operand) const {
   std::int64_t cores = 1;
-  for (const Spin& spin : spins_[operand]) {
+  for (const RotationDim& spin : spins_[operand]) {
     cores *= spin.parts;
   }
   return cores;
@@ -186,27 +186,27 @@ std::int64_t Site::start(std::size_t axis, std::size_t worker) const {
   return starts_[axis][worker];
 }
 
-Window Site::window(const Spin& spin, std::size_t worker) const {
+CircleRange Site::window(const RotationDim& spin, std::size_t worker) const {
   const std::int64_t length = workers_[worker].tile[spin.axis].length();
   return {
       .start = start(spin.axis, worker), .length = length, .held = std::min(spin.chunk, length)};
 }
 
-Held Site::held(std::size_t operand, std::size_t worker, const Shifts& shifts) const {
+DensePiece Site::held(std::size_t operand, std::size_t worker, const Shifts& shifts) const {
   const partition::Pieces& pieces = *pieces_[operand];
   const std::int32_t place = pieces.place(workers_[worker].core);
-  Held result = held_at(pieces, static_cast<std::size_t>(place));
+  DensePiece result = held_at(pieces, static_cast<std::size_t>(place));
   for (std::size_t i = 0; i < spins_[operand].size(); ++i) {
-    const Spin& spin = spins_[operand][i];
-    const Window at_first = window(spin, worker);
+    const RotationDim& spin = spins_[operand][i];
+    const CircleRange at_first = window(spin, worker);
     const std::int64_t first = at_first.start + (shifts[i] * placed_.plan.execute.pace[spin.axis]);
     partition::Indices& set = result.sets[spin.dim];
     set = circle(first, at_first.held, at_first.length, workers_[worker].tile[spin.axis].begin);
-    const partition::Run all{.begin = 0, .end = tensor(operand).shape[spin.dim]};
-    for (partition::Run& run : set) {
+    const partition::IndexRange all{.begin = 0, .end = tensor(operand).shape[spin.dim]};
+    for (partition::IndexRange& run : set) {
       run = intersection(run, all);
     }
-    std::erase_if(set, [](const partition::Run& run) { return run.empty(); });
+    std::erase_if(set, [](const partition::IndexRange& run) { return run.empty(); });
   }
   return result;
 }
@@ -226,7 +226,7 @@ std::int64_t Site::turns(std::size_t axis, std::int64_t step) const {
 Shifts Site::shifts(std::size_t operand, std::int64_t step) const {
   Shifts result;
   result.reserve(spins_[operand].size());
-  for (const Spin& spin : spins_[operand]) {
+  for (const RotationDim& spin : spins_[operand]) {
     result.push_back(turns(spin.axis, step));
   }
   return result;
@@ -247,7 +247,7 @@ std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const 
   for (const std::int32_t loop : placed_.plan.execute.loops) {
     const std::size_t axis = subscript(loop);
     const std::int64_t pace = placed_.plan.execute.pace[axis];
-    const partition::Run tile = workers_[worker].tile[axis];
+    const partition::IndexRange tile = workers_[worker].tile[axis];
     const std::int64_t done = trip(axis, step) * pace;
     const std::int64_t count = std::min(pace, tile.length() - done);
     if (count <= 0) {
@@ -256,7 +256,7 @@ std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const 
     const std::int64_t first = start(axis, worker) + (turns(axis, step) * pace);
     std::vector<Ranges> next;
     for (const Ranges& ranges : parts) {
-      for (const partition::Run& run : circle(first, count, tile.length(), tile.begin)) {
+      for (const partition::IndexRange& run : circle(first, count, tile.length(), tile.begin)) {
         next.push_back(ranges);
         next.back()[axis] = run;
       }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 #include "elk/emulate/memory/access.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/partition/layout/piece.hpp"
@@ -22,7 +22,7 @@ struct Worker {
 };
 
 /// One dimension along which an operand rotates, on one axis.
-struct Spin {
+struct RotationDim {
   std::size_t dim;
   std::size_t axis;
   std::int64_t parts;   // f_t
@@ -40,7 +40,7 @@ struct Member {
 };
 
 /// Where a rotating piece begins: position `start` of a tile of `length`, `held` of them in turn.
-struct Window {
+struct CircleRange {
   std::int64_t start;
   std::int64_t length;
   std::int64_t held;
@@ -62,7 +62,7 @@ class Site {
   [[nodiscard]] std::int64_t bits(std::size_t operand) const;
 
   /// The dimensions along which an operand rotates.
-  [[nodiscard]] const std::vector<Spin>& spins(std::size_t operand) const {
+  [[nodiscard]] const std::vector<RotationDim>& spins(std::size_t operand) const {
     return spins_[operand];
   }
   [[nodiscard]] bool rotates(std::size_t operand) const { return !spins_[operand].empty(); }
@@ -76,10 +76,11 @@ class Site {
                                                       std::size_t group) const {
     return groups_[operand][group];
   }
-  [[nodiscard]] Window window(const Spin& spin, std::size_t worker) const;
+  [[nodiscard]] CircleRange window(const RotationDim& spin, std::size_t worker) const;
 
   /// The piece of an operand that a worker holds after these shifts; of a result its tile.
-  [[nodiscard]] Held held(std::size_t operand, std::size_t worker, const Shifts& shifts) const;
+  [[nodiscard]] DensePiece held(std::size_t operand, std::size_t worker,
+                                const Shifts& shifts) const;
 
   /// Shifts along `axis` of what rotates there before step `step`.
   [[nodiscard]] std::int64_t turns(std::size_t axis, std::int64_t step) const;
@@ -106,7 +107,7 @@ class Site {
   const program::PlacedOp& placed_;
   partition::Tiling tiling_;
   std::vector<Worker> workers_;
-  std::vector<std::vector<Spin>> spins_;
+  std::vector<std::vector<RotationDim>> spins_;
   std::vector<std::vector<Member>> members_;
   std::vector<std::vector<std::vector<std::size_t>>> groups_;
   std::map<std::int32_t, std::size_t> worker_of_;  // by core
@@ -117,6 +118,6 @@ class Site {
 };
 
 /// The sets of a piece of a layout at one place.
-[[nodiscard]] Held held_at(const partition::Pieces& pieces, std::size_t place);
+[[nodiscard]] DensePiece held_at(const partition::Pieces& pieces, std::size_t place);
 
 }  // namespace elk::emulate

@@ -24,7 +24,7 @@ inline constexpr std::int32_t kMemory = -2;     // HBM
 inline constexpr std::int32_t kAbroad = -3;     // another chip
 
 /// Bytes that a core received.
-struct Moved {
+struct Receipt {
   Action action;
   std::int32_t op;
   std::int64_t step;  // of a Shift: after which
@@ -32,11 +32,11 @@ struct Moved {
   std::int32_t from;  // a core, or one of the above
   std::int64_t bytes;
 
-  friend bool operator==(const Moved&, const Moved&) = default;
+  friend bool operator==(const Receipt&, const Receipt&) = default;
 };
 
 /// What every core received, in order. Values of rows that cores tell each other are left out: they
 /// pass through no buffer.
-using Tape = std::vector<std::vector<Moved>>;
+using Tape = std::vector<std::vector<Receipt>>;
 
 }  // namespace elk::emulate

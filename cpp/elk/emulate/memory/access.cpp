@@ -9,13 +9,13 @@
 namespace elk::emulate {
 namespace {
 
+using partition::IndexRange;
 using partition::Indices;
-using partition::Run;
 
 /// Where the indices of one dimension lie in a piece, counted in elements of the piece.
-class Offsets {
+class IndexOffsets {
  public:
-  Offsets(const Indices& set, std::int64_t shape, std::int64_t stride)
+  IndexOffsets(const Indices& set, std::int64_t shape, std::int64_t stride)
       : shape_(shape), stride_(stride) {
     if (set.size() == 1) {
       run_ = set[0];
@@ -23,7 +23,7 @@ class Offsets {
     }
     at_.assign(static_cast<std::size_t>(shape), -1);
     std::int64_t place = 0;
-    for (const Run& run : set) {
+    for (const IndexRange& run : set) {
       for (std::int64_t index = run.begin; index < run.end; ++index) {
         at_[static_cast<std::size_t>(index)] = place++;
       }
@@ -31,7 +31,7 @@ class Offsets {
   }
 
   [[nodiscard]] bool solid() const { return at_.empty(); }
-  [[nodiscard]] const Run& run() const { return run_; }
+  [[nodiscard]] const IndexRange& run() const { return run_; }
   [[nodiscard]] std::int64_t stride() const { return stride_; }
   [[nodiscard]] std::int64_t shape() const { return shape_; }
 
@@ -45,7 +45,7 @@ class Offsets {
   }
 
  private:
-  Run run_{.begin = 0, .end = 0};
+  IndexRange run_{.begin = 0, .end = 0};
   std::vector<std::int64_t> at_;
   std::int64_t shape_;
   std::int64_t stride_;
@@ -58,10 +58,10 @@ class Offsets {
 }
 
 /// Walks over the points, with the index of every dimension at hand.
-class Walk {
+class AxisWalk {
  public:
-  Walk(const ir::Operand& operand, const Held& held, std::span<const std::int64_t> shape,
-       const Points& points)
+  AxisWalk(const ir::Operand& operand, const DensePiece& held, std::span<const std::int64_t> shape,
+           const AxisRanges& points)
       : points_(points), index_(shape.size()), steps_(points.axes.size()) {
     std::int64_t stride = held.elements();
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
@@ -74,14 +74,14 @@ class Walk {
     picked_ = operand.indirect ? operand.indirect->dim : -1;
   }
 
-  std::vector<Touched> run(std::span<const std::int64_t> picks) {
+  std::vector<ElementStride> run(std::span<const std::int64_t> picks) {
     picks_ = picks;
     descend(0);
     return std::move(found_);
   }
 
  private:
-  struct Step {
+  struct DimCoef {
     std::size_t dim;
     std::int64_t coef;
   };
@@ -99,7 +99,7 @@ class Walk {
   }
 
   void move(std::size_t level, std::int64_t by) {
-    for (const Step& step : steps_[level]) {
+    for (const DimCoef& step : steps_[level]) {
       index_[step.dim] += by * step.coef;
     }
   }
@@ -145,7 +145,7 @@ class Walk {
 
   /// The innermost axis as one run, if it moves along at most one dimension, held as one run.
   bool straight(std::size_t level) {
-    const std::vector<Step>& steps = steps_[level];
+    const std::vector<DimCoef>& steps = steps_[level];
     if (steps.size() > 1 || (steps.size() == 1 && !places_[steps[0].dim].solid())) {
       return false;
     }
@@ -175,8 +175,8 @@ class Walk {
   }
 
   /// A run of points along one dimension, clipped to the tensor.
-  void along(const Step& step, Touched run) {
-    const Offsets& places = places_[step.dim];
+  void along(const DimCoef& step, ElementStride run) {
+    const IndexOffsets& places = places_[step.dim];
     const std::int64_t first = index_[step.dim];
     std::int64_t low = 0;
     std::int64_t high = run.count;
@@ -202,9 +202,9 @@ class Walk {
   }
 
   /// Notes a run, as part of the one before if it goes on from there.
-  void push(const Touched& run) {
+  void push(const ElementStride& run) {
     if (!found_.empty() && found_.back().point + found_.back().count == run.point) {
-      Touched& last = found_.back();
+      ElementStride& last = found_.back();
       const std::int64_t jump = run.element - last.element;
       const bool goes_on = last.count == 1 ? run.count == 1 || run.step == jump
                                            : jump == last.step * last.count &&
@@ -218,14 +218,14 @@ class Walk {
     found_.push_back(run);
   }
 
-  const Points& points_;
+  const AxisRanges& points_;
   std::vector<std::int64_t> index_;
-  std::vector<std::vector<Step>> steps_;
-  std::vector<Offsets> places_;
+  std::vector<std::vector<DimCoef>> steps_;
+  std::vector<IndexOffsets> places_;
   std::int32_t picked_ = -1;
   std::span<const std::int64_t> picks_;
   std::int64_t point_ = 0;
-  std::vector<Touched> found_;
+  std::vector<ElementStride> found_;
 };
 
 /// The points of a call that all lie in a box that is held: how far apart in the piece they are
@@ -233,15 +233,15 @@ class Walk {
 class Lattice {
  public:
   /// False: some point lies outside the tensor or the piece, or the piece has gaps.
-  bool lay(const ir::Operand& operand, const Held& held, std::span<const std::int64_t> shape,
-           const Points& points) {
+  bool lay(const ir::Operand& operand, const DensePiece& held, std::span<const std::int64_t> shape,
+           const AxisRanges& points) {
     std::vector<std::int64_t> step(points.axes.size(), 0);
     std::int64_t stride = held.elements();
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
       if (held.sets[dim].size() != 1 || held.sets[dim].front().empty()) {
         return false;
       }
-      const Run box = held.sets[dim].front();
+      const IndexRange box = held.sets[dim].front();
       stride /= box.length();
       if (!add(operand.dims[dim], {.begin = box.begin, .end = std::min(box.end, shape[dim])},
                points, stride, step)) {
@@ -254,14 +254,14 @@ class Lattice {
     return true;
   }
 
-  [[nodiscard]] std::vector<Touched> runs() const {
-    const Axis inner = axes_.empty() ? Axis{.step = 0, .count = 1} : axes_.back();
+  [[nodiscard]] std::vector<ElementStride> runs() const {
+    const AxisStride inner = axes_.empty() ? AxisStride{.step = 0, .count = 1} : axes_.back();
     const std::size_t outer = axes_.empty() ? 0 : axes_.size() - 1;
     std::int64_t rows = 1;
     for (std::size_t level = 0; level < outer; ++level) {
       rows *= axes_[level].count;
     }
-    std::vector<Touched> found;
+    std::vector<ElementStride> found;
     found.reserve(static_cast<std::size_t>(rows));
     std::vector<std::int64_t> digit(outer, 0);
     std::int64_t element = first_;
@@ -283,13 +283,13 @@ class Lattice {
   }
 
  private:
-  struct Axis {
+  struct AxisStride {
     std::int64_t step;
     std::int64_t count;
   };
 
   /// Adds what a dimension moves by; false: an index of it lies outside `box`.
-  bool add(const ir::Dim& map, const Run& box, const Points& points, std::int64_t stride,
+  bool add(const ir::Dim& map, const IndexRange& box, const AxisRanges& points, std::int64_t stride,
            std::vector<std::int64_t>& step) {
     std::int64_t low = map.offset;
     std::int64_t high = map.offset;
@@ -301,7 +301,7 @@ class Lattice {
       }
       const auto level = static_cast<std::size_t>(at - points.axes.begin());
       const std::int64_t coef = map.coef[i];
-      const Run& range = points.ranges[level];
+      const IndexRange& range = points.ranges[level];
       low += coef * (coef < 0 ? range.end - 1 : range.begin);
       high += coef * (coef < 0 ? range.begin : range.end - 1);
       begin += coef * range.begin;
@@ -311,7 +311,7 @@ class Lattice {
     return low >= box.begin && high < box.end;
   }
 
-  void push(const Axis& axis) {
+  void push(const AxisStride& axis) {
     if (axis.count == 1) {
       return;
     }
@@ -322,13 +322,13 @@ class Lattice {
     axes_.push_back(axis);
   }
 
-  std::vector<Axis> axes_;
+  std::vector<AxisStride> axes_;
   std::int64_t first_ = 0;
 };
 
 }  // namespace
 
-std::int64_t Held::elements() const {
+std::int64_t DensePiece::elements() const {
   std::int64_t product = 1;
   for (const partition::Indices& set : sets) {
     product *= partition::count(set);
@@ -336,32 +336,32 @@ std::int64_t Held::elements() const {
   return product;
 }
 
-Held whole(const ir::Tensor& tensor) {
-  Held result;
+DensePiece whole(const ir::Tensor& tensor) {
+  DensePiece result;
   for (const std::int64_t size : tensor.shape) {
     result.sets.push_back({{.begin = 0, .end = size}});
   }
   return result;
 }
 
-std::int64_t Points::count() const {
+std::int64_t AxisRanges::count() const {
   std::int64_t product = 1;
-  for (const partition::Run& range : ranges) {
+  for (const partition::IndexRange& range : ranges) {
     product *= range.length();
   }
   return product;
 }
 
-Points all_points(const Ranges& ranges) {
-  Points result{.axes = {}, .ranges = ranges};
+AxisRanges all_points(const Ranges& ranges) {
+  AxisRanges result{.axes = {}, .ranges = ranges};
   for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
     result.axes.push_back(static_cast<std::int32_t>(axis));
   }
   return result;
 }
 
-Points points_of(const ir::Operand& operand, const Ranges& ranges) {
-  Points result;
+AxisRanges points_of(const ir::Operand& operand, const Ranges& ranges) {
+  AxisRanges result;
   for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
     const auto id = static_cast<std::int32_t>(axis);
     if (partition::contains(operand, id)) {
@@ -372,9 +372,9 @@ Points points_of(const ir::Operand& operand, const Ranges& ranges) {
   return result;
 }
 
-std::vector<Touched> touched(const ir::Operand& operand, const Held& held,
-                             std::span<const std::int64_t> shape, const Points& points,
-                             std::span<const std::int64_t> picks) {
+std::vector<ElementStride> touched(const ir::Operand& operand, const DensePiece& held,
+                                   std::span<const std::int64_t> shape, const AxisRanges& points,
+                                   std::span<const std::int64_t> picks) {
   if (points.count() == 0) {
     return {};
   }
@@ -382,7 +382,7 @@ std::vector<Touched> touched(const ir::Operand& operand, const Held& held,
   if (!operand.indirect && lattice.lay(operand, held, shape, points)) {
     return lattice.runs();
   }
-  return Walk(operand, held, shape, points).run(picks);
+  return AxisWalk(operand, held, shape, points).run(picks);
 }
 
 }  // namespace elk::emulate

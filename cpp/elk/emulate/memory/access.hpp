@@ -11,22 +11,22 @@
 namespace elk::emulate {
 
 /// A range of every axis of an op: what one call of its kernel computes.
-using Ranges = std::vector<partition::Run>;
+using Ranges = std::vector<partition::IndexRange>;
 
 /// What a core holds of a stored tensor: one set of indices a dimension, their product stored
 /// densely, row by row.
-struct Held {
+struct DensePiece {
   std::vector<partition::Indices> sets;
 
   [[nodiscard]] std::int64_t elements() const;
-  friend bool operator==(const Held&, const Held&) = default;
+  friend bool operator==(const DensePiece&, const DensePiece&) = default;
 };
 
 /// All of a tensor.
-[[nodiscard]] Held whole(const ir::Tensor& tensor);
+[[nodiscard]] DensePiece whole(const ir::Tensor& tensor);
 
 /// The points that a call runs over: some axes of the op, outermost first, each over a range.
-struct Points {
+struct AxisRanges {
   std::vector<std::int32_t> axes;
   Ranges ranges;  // of each of `axes`
 
@@ -34,11 +34,11 @@ struct Points {
 };
 
 /// The points of all axes, or of those alone that `operand` depends on.
-[[nodiscard]] Points all_points(const Ranges& ranges);
-[[nodiscard]] Points points_of(const ir::Operand& operand, const Ranges& ranges);
+[[nodiscard]] AxisRanges all_points(const Ranges& ranges);
+[[nodiscard]] AxisRanges points_of(const ir::Operand& operand, const Ranges& ranges);
 
 /// `count` points from number `point` on that touch elements `element`, `element + step`, ...
-struct Touched {
+struct ElementStride {
   std::int64_t point;
   std::int64_t count;
   std::int64_t element;
@@ -50,9 +50,9 @@ struct Touched {
 /// InternalError with code "emulate_not_held".
 ///
 /// `picks` are, for an indirect operand, the indices that its index tensor holds at every point.
-[[nodiscard]] std::vector<Touched> touched(const ir::Operand& operand, const Held& held,
-                                           std::span<const std::int64_t> shape,
-                                           const Points& points,
-                                           std::span<const std::int64_t> picks = {});
+[[nodiscard]] std::vector<ElementStride> touched(const ir::Operand& operand, const DensePiece& held,
+                                                 std::span<const std::int64_t> shape,
+                                                 const AxisRanges& points,
+                                                 std::span<const std::int64_t> picks = {});
 
 }  // namespace elk::emulate

@@ -5,13 +5,13 @@
 
 namespace elk::emulate {
 
-void SharedRuns::add_runs(partition::IndexView from, partition::IndexView to) {
+void OverlapFinder::add_runs(partition::IndexView from, partition::IndexView to) {
   std::int64_t before_from = 0;
   std::int64_t before_to = 0;
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < from.size() && j < to.size()) {
-    const partition::Run both = intersection(from[i], to[j]);
+    const partition::IndexRange both = intersection(from[i], to[j]);
     if (!both.empty()) {
       runs_.push_back({.from = before_from + both.begin - from[i].begin,
                        .to = before_to + both.begin - to[j].begin,
@@ -25,15 +25,15 @@ void SharedRuns::add_runs(partition::IndexView from, partition::IndexView to) {
   }
 }
 
-bool SharedRuns::is_whole(const Level& level) const {
+bool OverlapFinder::is_whole(const DimRanges& level) const {
   return level.last == level.first + 1 && runs_[level.first].count == level.from_length &&
          runs_[level.first].count == level.to_length;
 }
 
-void SharedRuns::descend(std::size_t depth, const SharedRun& outside) {
-  const Level& level = levels_[depth];
+void OverlapFinder::descend(std::size_t depth, const OverlapRange& outside) {
+  const DimRanges& level = levels_[depth];
   for (std::size_t i = level.first; i < level.last; ++i) {
-    const PlacedRun& part = runs_[i];
+    const RangePlaces& part = runs_[i];
     const std::int64_t from = (outside.from * level.from_length) + part.from;
     const std::int64_t to = (outside.to * level.to_length) + part.to;
     if (depth + 1 == levels_.size()) {
@@ -46,7 +46,7 @@ void SharedRuns::descend(std::size_t depth, const SharedRun& outside) {
   }
 }
 
-std::vector<SharedRun>& SharedRuns::between(const Held& from, const Held& to) {
+std::vector<OverlapRange>& OverlapFinder::between(const DensePiece& from, const DensePiece& to) {
   runs_.clear();
   levels_.clear();
   found_.clear();
@@ -74,23 +74,23 @@ std::vector<SharedRun>& SharedRuns::between(const Held& from, const Held& to) {
   return found_;
 }
 
-std::int64_t count(std::span<const SharedRun> runs) {
+std::int64_t count(std::span<const OverlapRange> runs) {
   std::int64_t sum = 0;
-  for (const SharedRun& run : runs) {
+  for (const OverlapRange& run : runs) {
     sum += run.count;
   }
   return sum;
 }
 
-std::int64_t for_each_shared_run(const Held& from, const Held& to,
-                                 const std::function<void(const SharedRun&)>& visit) {
-  const std::vector<SharedRun> runs = shared_runs(from, to);
+std::int64_t for_each_shared_run(const DensePiece& from, const DensePiece& to,
+                                 const std::function<void(const OverlapRange&)>& visit) {
+  const std::vector<OverlapRange> runs = shared_runs(from, to);
   std::for_each(runs.begin(), runs.end(), visit);
   return count(runs);
 }
 
-std::vector<SharedRun> shared_runs(const Held& from, const Held& to) {
-  SharedRuns shared;
+std::vector<OverlapRange> shared_runs(const DensePiece& from, const DensePiece& to) {
+  OverlapFinder shared;
   return std::move(shared.between(from, to));
 }
 

@@ -29,8 +29,9 @@ struct Streak {
   std::int64_t end;
 };
 
-/// Those of the runs from number `i` on, which becomes the number of the first run behind them.
-Streak streak_from(std::span<const SharedRun> runs, std::size_t& i, std::int64_t SharedRun::*side) {
+/// The streak of the runs from number `i` on, which becomes the number of the first run behind it.
+Streak streak_from(std::span<const OverlapRange> runs, std::size_t& i,
+                   std::int64_t OverlapRange::*side) {
   Streak streak{.begin = runs[i].*side, .end = runs[i].*side};
   for (; i < runs.size() && runs[i].*side == streak.end; ++i) {
     streak.end += runs[i].count;
@@ -183,7 +184,7 @@ void View::write(std::int64_t first, std::int64_t count, const std::byte* in) co
   const bool partly = first * bits_ % 8 != 0 || end % 8 != 0;
   std::vector<std::byte> merged;
   const std::byte* from = in;
-  if (partly) {  // Its neighbour in the byte stays, if there is one.
+  if (partly) {  // A neighbour in the byte stays as it is.
     merged.resize(subscript(bytes));
     for (const std::int64_t edge : {std::int64_t{0}, bytes - 1}) {
       visit(begin + edge, 1, [&](std::int64_t address, std::size_t, std::size_t part) {
@@ -198,7 +199,7 @@ void View::write(std::int64_t first, std::int64_t count, const std::byte* in) co
   });
 }
 
-void copy_run(const View& from, const View& to, const SharedRun& run) {
+void copy_run(const View& from, const View& to, const OverlapRange& run) {
   if (const std::byte* in = from.reading(run.from, run.count)) {
     to.write(run.to, run.count, in);
     return;
@@ -208,12 +209,12 @@ void copy_run(const View& from, const View& to, const SharedRun& run) {
   to.write(run.to, run.count, part.data());
 }
 
-void copy_runs(const View& from, const View& to, std::span<const SharedRun> runs) {
+void copy_runs(const View& from, const View& to, std::span<const OverlapRange> runs) {
   const std::byte* in = nullptr;  // element 0
   bool dense = from.is_dense() && to.bits() == from.bits();
   const std::int64_t size = from.bits() / 8;
   for (std::size_t i = 0; dense && i < runs.size();) {
-    const Streak streak = streak_from(runs, i, &SharedRun::from);
+    const Streak streak = streak_from(runs, i, &OverlapRange::from);
     const std::byte* at = from.reading(streak.begin, streak.end - streak.begin);
     dense = at != nullptr;
     in = dense ? at - (streak.begin * size) : nullptr;
@@ -222,19 +223,19 @@ void copy_runs(const View& from, const View& to, std::span<const SharedRun> runs
     write_runs(in, to, runs);
     return;
   }
-  for (const SharedRun& run : runs) {
+  for (const OverlapRange& run : runs) {
     copy_run(from, to, run);
   }
 }
 
-void write_runs(const std::byte* from, const View& to, std::span<const SharedRun> runs) {
+void write_runs(const std::byte* from, const View& to, std::span<const OverlapRange> runs) {
   const std::int64_t size = to.bits() / 8;
   for (std::size_t i = 0; i < runs.size();) {
     const std::size_t first = i;
-    const Streak streak = streak_from(runs, i, &SharedRun::to);
+    const Streak streak = streak_from(runs, i, &OverlapRange::to);
     std::byte* out = to.writing(streak.begin, streak.end - streak.begin);
     for (std::size_t k = first; k < i; ++k) {
-      const SharedRun& run = runs[k];
+      const OverlapRange& run = runs[k];
       const std::byte* in = from + (run.from * size);
       if (out == nullptr) {
         to.write(run.to, run.count, in);

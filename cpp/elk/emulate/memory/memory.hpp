@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "elk/emulate/memory/boxes.hpp"
-#include "elk/emulate/memory/written.hpp"
+#include "elk/emulate/memory/write_mask.hpp"
 
 namespace elk::emulate {
 
@@ -23,20 +23,18 @@ class Arena {
   /// The bytes [address, address + bytes), to be read. Throws InternalError with code
   /// "emulate_poison" if one of them is poisoned, "emulate_address" outside the memory.
   [[nodiscard]] const std::byte* reading(std::int64_t address, std::int64_t bytes) const;
-  /// The same bytes, to be written: from now on they are no poison.
+  /// The bytes [address, address + bytes), to be written: from now on they are no poison.
   [[nodiscard]] std::byte* writing(std::int64_t address, std::int64_t bytes);
-  /// The same as reading, poison or not.
+  /// The bytes [address, address + bytes), to be read, poison or not.
   [[nodiscard]] const std::byte* peeking(std::int64_t address, std::int64_t bytes) const;
 
  private:
   void check(std::int64_t address, std::int64_t bytes) const;
 
-  struct Release {
-    void operator()(void* memory) const { std::free(memory); }
-  };
   std::int64_t size_ = 0;
-  std::unique_ptr<std::byte, Release> bytes_;  // Zeros, which take no room until they are written.
-  WrittenBytes written_;
+  std::unique_ptr<std::byte, MemoryRelease>
+      bytes_;  // Zeros, which take no room until they are written.
+  WriteMask written_;
 };
 
 /// Addresses [begin, begin + bytes) of a core.
@@ -70,14 +68,14 @@ class View {
 
   /// `count` elements from number `first` on, from the lowest bits of `out` on.
   void read(std::int64_t first, std::int64_t count, std::byte* out) const;
-  /// The same, from element number `to` of `out` on.
+  /// Reads elements as `read` does, but puts them from element number `to` of `out` on.
   void read_to(std::int64_t first, std::int64_t count, std::byte* out, std::int64_t to) const;
   void write(std::int64_t first, std::int64_t count, const std::byte* in) const;
 
   /// Where `count` elements from number `first` on lie, to be read in place; null if they are not
   /// whole bytes in one segment.
   [[nodiscard]] const std::byte* reading(std::int64_t first, std::int64_t count) const;
-  /// The same, to be written.
+  /// Where these elements lie, to be written in place; null as for `reading`.
   [[nodiscard]] std::byte* writing(std::int64_t first, std::int64_t count) const;
 
   [[nodiscard]] std::int64_t bits() const { return bits_; }
@@ -95,12 +93,12 @@ class View {
 };
 
 /// Copies elements between pieces that do not overlap.
-void copy_run(const View& from, const View& to, const SharedRun& run);
+void copy_run(const View& from, const View& to, const OverlapRange& run);
 
-/// The same for many runs, each element of `to` once: what goes on from one to the next on a side
-/// is checked there, or marked as written, as one.
-void copy_runs(const View& from, const View& to, std::span<const SharedRun> runs);
-/// The same from bytes elsewhere, to elements of whole bytes.
-void write_runs(const std::byte* from, const View& to, std::span<const SharedRun> runs);
+/// Copies many runs, each element of `to` once: what goes on from one to the next on a side is
+/// checked there, or marked as written, as one.
+void copy_runs(const View& from, const View& to, std::span<const OverlapRange> runs);
+/// Copies many runs from bytes elsewhere, to elements of whole bytes.
+void write_runs(const std::byte* from, const View& to, std::span<const OverlapRange> runs);
 
 }  // namespace elk::emulate

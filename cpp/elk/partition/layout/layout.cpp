@@ -73,7 +73,7 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operan
   if (result.circled.empty()) {
     return result;
   }
-  const Circled first = result.circled.front();
+  const CircleDim first = result.circled.front();
   result.split_dim = first.dim;
   result.split = first.parts;
   result.split_axes =

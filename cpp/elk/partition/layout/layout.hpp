@@ -14,12 +14,12 @@ namespace elk::partition {
 
 /// A dimension along which an operand rotates, at the start of an execute: what turns along it says
 /// where a core's part begins (`first_index`).
-struct Circled {
+struct CircleDim {
   std::int64_t dim;
   std::int64_t parts;
-  std::vector<Turning> turning;
+  std::vector<OperandRotation> turning;
 
-  friend bool operator==(const Circled&, const Circled&) = default;
+  friend bool operator==(const CircleDim&, const CircleDim&) = default;
 };
 
 /// Which part of a stored tensor every core holds: the axes that index it, cut by factors, and the
@@ -38,7 +38,7 @@ struct Layout {
   std::vector<std::int32_t> split_axes;  // by the index over these axes, modulo `split`
   /// At the start of an execute, where `split_axes` do not tell the part: `split_dim` and any
   /// others along which the operand rotates.
-  std::vector<Circled> circled;
+  std::vector<CircleDim> circled;
   bool spread;
 
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -61,7 +61,7 @@ struct Transition {
   Bytes chip_in;               // by the busiest chip, a piece once for each chip that lacks it
   Bytes chip_out;
   Bytes total;   // received by all cores
-  Bytes unique;  // of those, different bytes
+  Bytes unique;  // different bytes of them
 };
 
 /// `have` empty: all that is needed is received, from even senders.

@@ -9,7 +9,7 @@ namespace elk::partition {
 namespace {
 
 /// Where runs of sets begin (+1) and end (-1).
-using Edges = std::vector<std::pair<std::int64_t, std::int32_t>>;
+using RangeEdges = std::vector<std::pair<std::int64_t, std::int32_t>>;
 
 }  // namespace
 
@@ -22,11 +22,11 @@ Overlaps::Overlaps(const DimPieces& held, const DimPieces& needed)
 void Overlaps::sort_held() {
   runs_.reserve(held_.sets.size());
   for (std::size_t set = 0; set < held_.sets.size(); ++set) {
-    for (const Run& run : held_.sets[set]) {
+    for (const IndexRange& run : held_.sets[set]) {
       runs_.push_back({run, static_cast<std::int32_t>(set)});
     }
   }
-  const auto before = [](const Held& a, const Held& b) {
+  const auto before = [](const SetRange& a, const SetRange& b) {
     return std::pair(a.run.begin, a.set) < std::pair(b.run.begin, b.set);
   };
   if (!std::is_sorted(runs_.begin(), runs_.end(), before)) {
@@ -34,18 +34,18 @@ void Overlaps::sort_held() {
   }
   reach_.reserve(runs_.size());
   std::int64_t reach = 0;
-  for (const Held& one : runs_) {
+  for (const SetRange& one : runs_) {
     reach = std::max(reach, one.run.end);
     reach_.push_back(reach);
   }
 }
 
 template <class Visit>
-void Overlaps::for_each_held(const Run& wanted, const Visit& visit) const {
+void Overlaps::for_each_held(const IndexRange& wanted, const Visit& visit) const {
   const auto first = std::upper_bound(reach_.begin(), reach_.end(), wanted.begin);
   for (auto i = static_cast<std::size_t>(first - reach_.begin());
        i < runs_.size() && runs_[i].run.begin < wanted.end; ++i) {
-    const Run shared = intersection(runs_[i].run, wanted);
+    const IndexRange shared = intersection(runs_[i].run, wanted);
     if (!shared.empty()) {
       visit(subscript(runs_[i].set), shared.length());
     }
@@ -58,7 +58,7 @@ void Overlaps::count_arriving() {
   std::vector<std::size_t> sets;
   for (std::size_t need = 0; need < arriving_.size(); ++need) {
     sets.clear();
-    for (const Run& run : needed_.sets[need]) {
+    for (const IndexRange& run : needed_.sets[need]) {
       for_each_held(run, [&](std::size_t set, std::int64_t length) {
         if (met[set].runs == 0) {
           sets.push_back(set);
@@ -67,7 +67,7 @@ void Overlaps::count_arriving() {
         ++met[set].runs;
       });
     }
-    Arriving& sum = arriving_[need];
+    NeededOverlap& sum = arriving_[need];
     for (const std::size_t set : sets) {
       const Overlap one = std::exchange(met[set], {});
       const bool whole = one.count == held_.counts[set] && one.count == needed_.counts[need];
@@ -90,20 +90,20 @@ Overlap Overlaps::of_several_runs(std::size_t have, std::size_t need) {
 }
 
 /// Adds a stretch of indices that the same needed sets have to what leaves the sets that hold it.
-void Overlaps::leave(const Run& stretch, std::vector<Leaving>& leaving) const {
+void Overlaps::leave(const IndexRange& stretch, std::vector<HeldOverlap>& leaving) const {
   for_each_held(stretch, [&](std::size_t set, std::int64_t length) {
-    Leaving& one = leaving[set];
+    HeldOverlap& one = leaving[set];
     one.united += length;
     ++one.boxes;
     one.largest = std::max(one.largest, length);
   });
 }
 
-Wanted Overlaps::wanted(const std::vector<char>& marked) const {
-  Wanted result{.leaving = std::vector<Leaving>(held_.sets.size()), .once = {}};
-  Edges edges;
+NeededSubset Overlaps::wanted(const std::vector<char>& marked) const {
+  NeededSubset result{.leaving = std::vector<HeldOverlap>(held_.sets.size()), .once = {}};
+  RangeEdges edges;
   for (std::size_t need = 0; need < marked.size(); ++need) {
-    for (const Run& run : marked[need] != 0 ? needed_.sets[need] : IndexView{}) {
+    for (const IndexRange& run : marked[need] != 0 ? needed_.sets[need] : IndexView{}) {
       edges.emplace_back(run.begin, 1);
       edges.emplace_back(run.end, -1);
       for_each_held(
@@ -130,9 +130,10 @@ std::int64_t Overlaps::common_with(std::size_t have, std::size_t need, const Ind
   if (!solid_) {
     return common(shared(held_.sets[have], needed_.sets[need]), once);
   }
-  const Run both = intersection(held_.sets.run(have), needed_.sets.run(need));
-  auto run = std::upper_bound(once.begin(), once.end(), both.begin,
-                              [](std::int64_t index, const Run& one) { return index < one.end; });
+  const IndexRange both = intersection(held_.sets.run(have), needed_.sets.run(need));
+  auto run =
+      std::upper_bound(once.begin(), once.end(), both.begin,
+                       [](std::int64_t index, const IndexRange& one) { return index < one.end; });
   std::int64_t indices = 0;
   for (; run != once.end() && run->begin < both.end; ++run) {
     indices += std::max<std::int64_t>(0, intersection(*run, both).length());

@@ -36,12 +36,12 @@ std::vector<Number> digit_sums(const Layout& layout, const std::vector<std::int6
 
 /// Ascending runs in place of any, joined where they touch.
 Indices joined(Indices runs) {
-  const auto before = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  const auto before = [](const IndexRange& a, const IndexRange& b) { return a.begin < b.begin; };
   if (!std::is_sorted(runs.begin(), runs.end(), before)) {
     std::sort(runs.begin(), runs.end(), before);
   }
   Indices result;
-  for (const Run& run : runs) {
+  for (const IndexRange& run : runs) {
     if (!result.empty() && run.begin <= result.back().end) {
       result.back().end = std::max(result.back().end, run.end);
     } else {
@@ -52,7 +52,7 @@ Indices joined(Indices runs) {
 }
 
 /// All sums of `coef * i`, i in `range`, with an index of `inner`.
-Indices swept(const Indices& inner, std::int64_t coef, const Run& range) {
+Indices swept(const Indices& inner, std::int64_t coef, const IndexRange& range) {
   const std::int64_t step = coef < 0 ? -coef : coef;
   const std::int64_t low = coef < 0 ? coef * (range.end - 1) : coef * range.begin;
   const std::int64_t high = low + (step * (range.length() - 1));
@@ -61,7 +61,7 @@ Indices swept(const Indices& inner, std::int64_t coef, const Run& range) {
   }
   Indices runs;
   for (std::int64_t shift = low; shift <= high; shift += std::max<std::int64_t>(step, 1)) {
-    for (const Run& run : inner) {
+    for (const IndexRange& run : inner) {
       runs.push_back({.begin = run.begin + shift, .end = run.end + shift});
     }
   }
@@ -69,7 +69,7 @@ Indices swept(const Indices& inner, std::int64_t coef, const Run& range) {
 }
 
 /// The indices of a dimension along one axis as it is, at one of its tiles.
-Run tile(const Layout& layout, std::size_t dim, std::int64_t digit) {
+IndexRange tile(const Layout& layout, std::size_t dim, std::int64_t digit) {
   const ir::Dim& map = layout.dims[dim];
   const std::size_t axis = subscript(map.axes[0]);
   const std::int64_t length = ceil_div(layout.size[axis], layout.factors[axis]);
@@ -89,11 +89,11 @@ Indices indices(const Layout& layout, std::size_t dim, const std::vector<std::in
     result = swept(result, map.coef[i],
                    {.begin = first, .end = std::min(layout.size[axis], first + tile)});
   }
-  const Run tensor{.begin = 0, .end = layout.shape[dim]};
-  for (Run& run : result) {
+  const IndexRange tensor{.begin = 0, .end = layout.shape[dim]};
+  for (IndexRange& run : result) {
     run = intersection(run, tensor);
   }
-  std::erase_if(result, [](const Run& run) { return run.empty(); });
+  std::erase_if(result, [](const IndexRange& run) { return run.empty(); });
   return result;
 }
 
@@ -101,9 +101,9 @@ Indices indices(const Layout& layout, std::size_t dim, const std::vector<std::in
 Indices slice(IndexView from, std::int64_t begin, std::int64_t end) {
   Indices result;
   std::int64_t passed = 0;
-  for (const Run& run : from) {
-    const Run part{.begin = std::max(run.begin, run.begin + begin - passed),
-                   .end = std::min(run.end, run.begin + end - passed)};
+  for (const IndexRange& run : from) {
+    const IndexRange part{.begin = std::max(run.begin, run.begin + begin - passed),
+                          .end = std::min(run.end, run.begin + end - passed)};
     if (!part.empty()) {
       result.push_back(part);
     }
@@ -125,7 +125,7 @@ IndexSets sets(const Layout& layout, std::size_t dim) {
   std::vector<std::int64_t> digit(map.axes.size(), 0);
   for (std::int64_t set = 0; set < count; ++set) {
     if (plain) {
-      const Run run = tile(layout, dim, set);
+      const IndexRange run = tile(layout, dim, set);
       result.push_back(run.empty() ? IndexView{} : IndexView(&run, 1));
       continue;
     }
@@ -166,12 +166,12 @@ void advance(const Layout& layout, std::vector<std::int64_t>& digits) {
 }
 
 /// Where each core's part begins, in indices of a tile of `tile`, while operands turn together.
-std::vector<std::int64_t> begins(const Layout& layout, const Circled& circled, std::size_t cores,
+std::vector<std::int64_t> begins(const Layout& layout, const CircleDim& circled, std::size_t cores,
                                  std::int64_t tile) {
   std::vector<std::int64_t> result(cores, 0);
   std::vector<std::int64_t> digits(layout.factors.size(), 0);
   for (std::int64_t& begin : result) {
-    for (const Turning& one : circled.turning) {
+    for (const OperandRotation& one : circled.turning) {
       begin += delay(one, digits);
     }
     begin %= tile;
@@ -190,7 +190,7 @@ Indices window(IndexView from, std::int64_t begin, std::int64_t length, std::int
 }
 
 /// Every core's part where operands turn together: a set for each tile and each place to begin.
-void turn(const Layout& layout, const Circled& circled, DimPieces& dim) {
+void turn(const Layout& layout, const CircleDim& circled, DimPieces& dim) {
   const std::size_t axis = subscript(layout.dims[static_cast<std::size_t>(circled.dim)].axes[0]);
   const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
   const auto cores = static_cast<std::size_t>(layout.cores);
@@ -249,9 +249,9 @@ DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
     }
     result.set_of = digit_sums<std::int32_t>(layout, step);
   }
-  const auto circled =
-      std::find_if(layout.circled.begin(), layout.circled.end(),
-                   [dim](const Circled& one) { return one.dim == static_cast<std::int64_t>(dim); });
+  const auto circled = std::find_if(
+      layout.circled.begin(), layout.circled.end(),
+      [dim](const CircleDim& one) { return one.dim == static_cast<std::int64_t>(dim); });
   if (circled != layout.circled.end()) {
     turn(layout, *circled, result);
   } else if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
@@ -268,7 +268,7 @@ DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
 
 std::int64_t count(IndexView indices) {
   std::int64_t sum = 0;
-  for (const Run& run : indices) {
+  for (const IndexRange& run : indices) {
     sum += run.length();
   }
   return sum;
@@ -279,7 +279,7 @@ std::int64_t common(IndexView a, IndexView b) {
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    const Run both = intersection(a[i], b[j]);
+    const IndexRange both = intersection(a[i], b[j]);
     sum += both.empty() ? 0 : both.length();
     (a[i].end < b[j].end ? i : j) += 1;
   }
@@ -291,7 +291,7 @@ Indices shared(IndexView a, IndexView b) {
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    const Run both = intersection(a[i], b[j]);
+    const IndexRange both = intersection(a[i], b[j]);
     if (!both.empty()) {
       result.push_back(both);
     }

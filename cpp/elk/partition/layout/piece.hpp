@@ -10,14 +10,20 @@
 
 namespace elk::partition {
 
-using Run = Interval<std::int64_t>;
-using Indices = std::vector<Run>;  // disjoint, ascending, not touching
-using IndexView = std::span<const Run>;
+using IndexRange = Interval<std::int64_t>;
+using Indices = std::vector<IndexRange>;  // disjoint, ascending, not touching
+using IndexView = std::span<const IndexRange>;
 
 [[nodiscard]] std::int64_t count(IndexView indices);
 [[nodiscard]] std::int64_t common(IndexView a, IndexView b);
 /// The indices that both sets have.
 [[nodiscard]] Indices shared(IndexView a, IndexView b);
+
+/// A range of indices, and which of some sets it belongs to.
+struct SetRange {
+  IndexRange run;
+  std::int32_t set;
+};
 
 /// Sets of indices, stored one after another.
 class IndexSets {
@@ -29,7 +35,7 @@ class IndexSets {
   /// Whether every set is one run.
   [[nodiscard]] bool solid() const { return solid_; }
   /// The run of a set, where sets are solid.
-  [[nodiscard]] const Run& run(std::size_t set) const { return runs_[set]; }
+  [[nodiscard]] const IndexRange& run(std::size_t set) const { return runs_[set]; }
 
   void reserve(std::size_t sets);
   void push_back(IndexView set);

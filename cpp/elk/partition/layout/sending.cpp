@@ -15,14 +15,14 @@ namespace {
 constexpr std::size_t kMostKeys = 8;
 
 /// The cores that hold or need one and the same piece, by number.
-struct Groups {
+struct PieceClasses {
   std::vector<std::int32_t> of;  // every place
   std::int32_t count = 0;
 };
 
 /// Numbers the pieces of cores in the order of their places.
-Groups groups_of(const Pieces& pieces) {
-  Groups result{.of = {}, .count = 0};
+PieceClasses groups_of(const Pieces& pieces) {
+  PieceClasses result{.of = {}, .count = 0};
   result.of.reserve(pieces.ids.size());
   std::size_t keys = 1;
   for (const DimPieces& dim : pieces.dims) {
@@ -45,9 +45,9 @@ Groups groups_of(const Pieces& pieces) {
 }
 
 /// Places [first, last).
-using Places = Interval<std::size_t>;
+using PlaceRange = Interval<std::size_t>;
 
-Places places_on(const Pieces& pieces, std::int64_t chip, const chip::Chip& machine) {
+PlaceRange places_on(const Pieces& pieces, std::int64_t chip, const chip::Chip& machine) {
   const auto place = [&](std::int64_t id) {
     return static_cast<std::size_t>(std::lower_bound(pieces.ids.begin(), pieces.ids.end(), id) -
                                     pieces.ids.begin());
@@ -56,8 +56,8 @@ Places places_on(const Pieces& pieces, std::int64_t chip, const chip::Chip& mach
 }
 
 /// What some cores need, dimension by dimension.
-struct Demand {
-  std::vector<Wanted> dims;
+struct NeededSets {
+  std::vector<NeededSubset> dims;
   std::int64_t copies = 0;  // cores for each combination of sets
 };
 
@@ -92,7 +92,8 @@ class Senders {
 
  private:
   /// How many of some places have each piece.
-  [[nodiscard]] static std::vector<std::int64_t> count(const Groups& groups, Places places) {
+  [[nodiscard]] static std::vector<std::int64_t> count(const PieceClasses& groups,
+                                                       PlaceRange places) {
     std::vector<std::int64_t> result(subscript(groups.count), 0);
     for (std::size_t place = places.begin; place < places.end; ++place) {
       ++result[subscript(groups.of[place])];
@@ -101,10 +102,10 @@ class Senders {
   }
 
   [[nodiscard]] std::int64_t most_on(std::int64_t chip) {
-    const Places here = places_on(held_, chip, chip_);
-    const Places wanting = places_on(needed_, chip, chip_);
-    const Demand home = demand(wanting, true);
-    const Demand abroad = chip_.chips > 1 ? demand(wanting, false) : Demand{};
+    const PlaceRange here = places_on(held_, chip, chip_);
+    const PlaceRange wanting = places_on(needed_, chip, chip_);
+    const NeededSets home = demand(wanting, true);
+    const NeededSets abroad = chip_.chips > 1 ? demand(wanting, false) : NeededSets{};
     const std::vector<std::int64_t> holders = count(holding_, here);
     std::vector<Sent> own(holders.size(), {.elements = 0, .sends = 0, .largest = 0});
     const auto busiest = [&] {
@@ -131,8 +132,8 @@ class Senders {
   }
 
   /// What the cores at some places need, or all others.
-  [[nodiscard]] Demand demand(Places places, bool inside) const {
-    Demand result;
+  [[nodiscard]] NeededSets demand(PlaceRange places, bool inside) const {
+    NeededSets result;
     std::size_t cores = places.end - places.begin;
     cores = inside ? cores : needed_.ids.size() - cores;
     std::int64_t combinations = 1;
@@ -151,10 +152,10 @@ class Senders {
     return result;
   }
 
-  [[nodiscard]] Sent leaving(std::size_t place, const Demand& demand) const {
+  [[nodiscard]] Sent leaving(std::size_t place, const NeededSets& demand) const {
     Sent sent;
     for (std::size_t dim = 0; dim < held_.dims.size(); ++dim) {
-      const Leaving& one = demand.dims[dim].leaving[held_.dims[dim].at(place)];
+      const HeldOverlap& one = demand.dims[dim].leaving[held_.dims[dim].at(place)];
       sent.elements *= multicast_ ? one.united : one.summed;
       sent.sends *= one.boxes;
       sent.largest *= one.largest;
@@ -171,7 +172,7 @@ class Senders {
   }
 
   /// Elements that a place needs and holds, and that no other piece has.
-  [[nodiscard]] std::int64_t kept(std::size_t place, std::size_t core, const Demand& home) {
+  [[nodiscard]] std::int64_t kept(std::size_t place, std::size_t core, const NeededSets& home) {
     std::int64_t elements = 1;
     for (std::size_t dim = 0; dim < overlaps_.size() && elements > 0; ++dim) {
       const std::size_t have = held_.dims[dim].at(place);
@@ -183,7 +184,7 @@ class Senders {
   }
 
   /// Adds up of each held piece what nobody needs from its holders: who needs it holds it.
-  void keep(Places wanting, const std::vector<std::int64_t>& holders, const Demand& home,
+  void keep(PlaceRange wanting, const std::vector<std::int64_t>& holders, const NeededSets& home,
             std::vector<Sent>& own) {
     const std::vector<std::int64_t> sharers = count(needing_, wanting);
     std::unordered_map<std::int64_t, std::int64_t> both;  // cores that hold and need two pieces
@@ -211,8 +212,8 @@ class Senders {
   std::int64_t enough_;
   const chip::Chip& chip_;
   bool multicast_;
-  Groups holding_;
-  Groups needing_;
+  PieceClasses holding_;
+  PieceClasses needing_;
   std::vector<std::int64_t> holders_;  // of each held piece, on all chips
 };
 

@@ -4,7 +4,7 @@
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/layout/crossing.hpp"
+#include "elk/partition/layout/inter_chip_traffic.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/partition/layout/overlaps.hpp"
 #include "elk/partition/layout/piece.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 struct Received {
   std::int64_t most = 0;
-  std::size_t busiest = 0;  // its place
+  std::size_t busiest = 0;  // the place of the busiest core
   std::int64_t total = 0;
   std::int64_t fragments = 0;  // of the core that receives most of them
 };
@@ -30,18 +30,18 @@ std::int64_t piece(const Pieces& pieces, std::size_t place) {
 
 /// Runs of a core's piece, in boxes that one piece holds: of those whose dimensions further in are
 /// whole in both pieces, and of the others.
-struct Runs {
+struct FragmentCounts {
   std::int64_t whole = 1;
   std::int64_t other = 0;
 
   /// Goes on to the dimension around those counted so far.
-  void enter(const Arriving& dim) {
+  void enter(const NeededOverlap& dim) {
     other = (whole * dim.other_runs) + (other * dim.count);
     whole *= dim.whole_runs;
   }
 };
 
-Arriving of_one(const Overlap& overlap) {
+NeededOverlap of_one(const Overlap& overlap) {
   return {.whole_runs = overlap.whole ? overlap.runs : 0,
           .other_runs = overlap.whole ? 0 : overlap.runs,
           .count = overlap.count};
@@ -53,8 +53,8 @@ Received received(const Pieces& held, const Pieces& needed, std::vector<Overlaps
     const std::int32_t place = held.place(needed.ids[core]);
     std::int64_t elements = 1;
     std::int64_t there = place < 0 ? 0 : 1;
-    Runs all;
-    Runs own;
+    FragmentCounts all;
+    FragmentCounts own;
     for (std::size_t dim = needed.dims.size(); dim-- > 0;) {
       const std::size_t need = needed.dims[dim].at(core);
       elements *= needed.dims[dim].counts[need];
@@ -113,7 +113,8 @@ Transition from_anywhere(const Pieces& needed, std::int64_t bits, const chip::Ch
   const std::int64_t unique = std::min(all.total, needed_elements(needed));
   const std::int64_t cores = chip::total_cores(chip);
   const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
-  const Crossing between = chip.chips > 1 ? crossing(nullptr, needed, chip) : Crossing{};
+  const InterChipTraffic between =
+      chip.chips > 1 ? crossing(nullptr, needed, chip) : InterChipTraffic{};
   return {.received = element_bytes(all.most, bits),
           .sent = element_bytes(ceil_div(sent, cores), bits),
           .fragments = spread_fragments(box(needed, all.busiest), unique, cores),
@@ -134,7 +135,8 @@ Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
   if (all.most == 0) {
     return {};
   }
-  const Crossing crossed = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
+  const InterChipTraffic crossed =
+      chip.chips > 1 ? crossing(&held, needed, chip) : InterChipTraffic{};
   return {.received = element_bytes(all.most, bits),
           .sent = element_bytes(most_sent(held, needed, overlaps, all.most, chip), bits),
           .fragments = all.fragments,

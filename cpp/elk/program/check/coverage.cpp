@@ -12,7 +12,7 @@ namespace elk::program {
 namespace {
 
 /// Instructions [from, to], both inclusive.
-using Life = std::pair<std::int32_t, std::int32_t>;
+using InstructionRange = std::pair<std::int32_t, std::int32_t>;
 
 class CoverageChecker {
  public:
@@ -71,7 +71,7 @@ class CoverageChecker {
 
   /// Bytes of a tensor in buffers of these roles that live for all of `life`. What is preloaded or
   /// fetched serves one op, `reader`.
-  [[nodiscard]] Bytes held(std::int32_t reader, std::int32_t tensor, Life life,
+  [[nodiscard]] Bytes held(std::int32_t reader, std::int32_t tensor, InstructionRange life,
                            std::initializer_list<Role> roles) const {
     Bytes sum{0};
     for (const Buffer* buffer : by_tensor_[index(tensor)]) {
@@ -96,7 +96,7 @@ class CoverageChecker {
 
   void check_op(std::int32_t id) {
     const ir::Op& op = graph_.ops[index(id)];
-    const Life now{execute_[index(id)], execute_[index(id)]};
+    const InstructionRange now{execute_[index(id)], execute_[index(id)]};
     const std::string who = text("execute of ", named(graph_, id));
     for (const auto& [tensor, need] : footprint(id)) {
       const Bytes bytes =
@@ -130,7 +130,7 @@ class CoverageChecker {
     if (preload_[index(id)] < 0) {
       return;
     }
-    const Life life{preload_[index(id)], execute_[index(id)]};
+    const InstructionRange life{preload_[index(id)], execute_[index(id)]};
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
       const std::int32_t tensor = op.operands[index(piece.operand)].tensor;
       require(text("preload of ", named(graph_, id)), tensor,
@@ -141,7 +141,7 @@ class CoverageChecker {
   /// An activation in another layout, or one that rotates, is in a buffer of this execute's own.
   void check_copies(std::int32_t id, const std::string& who) {
     const ir::Op& op = graph_.ops[index(id)];
-    const Life now{execute_[index(id)], execute_[index(id)]};
+    const InstructionRange now{execute_[index(id)], execute_[index(id)]};
     for (std::size_t k = 0; k < op.operands.size(); ++k) {
       const ir::Operand& operand = op.operands[k];
       if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
@@ -169,7 +169,7 @@ class CoverageChecker {
     const std::int32_t from = execute_[index(first)];
     const std::int32_t last = spaces_.lives().last_reader[t];
     const std::int32_t read = last >= 0 ? execute_[index(last)] : from;
-    const Life life{from, std::max({from, read, stored_[t]})};
+    const InstructionRange life{from, std::max({from, read, stored_[t]})};
     if (from >= 0) {
       require(text("from instruction ", life.first, " to ", life.second), tensor,
               held(first, tensor, life, {Role::Activation, Role::Store}), need);

@@ -34,24 +34,24 @@ std::string described(const CheckContext& context, std::size_t buffer) {
               b.offset.value);
 }
 
-enum class Edge : std::uint8_t { End, Begin };
+enum class EventEdge : std::uint8_t { End, Begin };
 
 /// A buffer begins or ends to live. Ends come first: [from, to] and [to + 1, ...] may share bytes.
-struct Event {
+struct BufferEvent {
   std::int32_t time;
-  Edge edge;
+  EventEdge edge;
   std::size_t buffer;
 
-  friend auto operator<=>(const Event&, const Event&) = default;
+  friend auto operator<=>(const BufferEvent&, const BufferEvent&) = default;
 };
 
-std::vector<Event> events(const std::vector<Buffer>& buffers) {
-  std::vector<Event> out;
+std::vector<BufferEvent> events(const std::vector<Buffer>& buffers) {
+  std::vector<BufferEvent> out;
   out.reserve(2 * buffers.size());
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].bytes > Bytes{0}) {
-      out.push_back({.time = buffers[i].from, .edge = Edge::Begin, .buffer = i});
-      out.push_back({.time = buffers[i].to + 1, .edge = Edge::End, .buffer = i});
+      out.push_back({.time = buffers[i].from, .edge = EventEdge::Begin, .buffer = i});
+      out.push_back({.time = buffers[i].to + 1, .edge = EventEdge::End, .buffer = i});
     }
   }
   std::sort(out.begin(), out.end());
@@ -59,13 +59,13 @@ std::vector<Event> events(const std::vector<Buffer>& buffers) {
 }
 
 /// The buffers of one moment by offset, no two of them overlapping.
-class Occupied {
+class LiveBuffers {
  public:
-  explicit Occupied(CheckContext& context) : context_(context) {}
+  explicit LiveBuffers(CheckContext& context) : context_(context) {}
 
-  void apply(const Event& event) {
+  void apply(const BufferEvent& event) {
     const Buffer& buffer = context_.program.buffers[event.buffer];
-    if (event.edge == Edge::End) {
+    if (event.edge == EventEdge::End) {
       const auto found = live_.find(buffer.offset);
       if (found != live_.end() && found->second == event.buffer) {
         live_.erase(found);
@@ -91,7 +91,7 @@ class Occupied {
     return b.offset + b.bytes;
   }
 
-  bool collide(const Event& event, std::size_t other) {
+  bool collide(const BufferEvent& event, std::size_t other) {
     context_.broken.push_back(text("at instruction ", event.time, " the ",
                                    described(context_, event.buffer), " overlaps the ",
                                    described(context_, other)));
@@ -126,12 +126,12 @@ void check_addresses(CheckContext& context) {
   if (!check_ranges(context)) {
     return;
   }
-  Occupied occupied(context);
+  LiveBuffers occupied(context);
   Bytes used{0};
   std::tuple<Bytes, std::int32_t> worst{{0}, 0};
-  for (const Event& event : events(context.program.buffers)) {
+  for (const BufferEvent& event : events(context.program.buffers)) {
     const Bytes bytes = context.program.buffers[event.buffer].bytes;
-    used = event.edge == Edge::Begin ? used + bytes : used - bytes;
+    used = event.edge == EventEdge::Begin ? used + bytes : used - bytes;
     if (used > std::get<0>(worst)) {
       worst = {used, event.time};
     }

@@ -7,14 +7,14 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/partition/layout/layout.hpp"
-#include "elk/program/code/positions.hpp"
+#include "elk/program/code/code_positions.hpp"
 #include "elk/program/code/spaces.hpp"
 
 namespace elk::program {
 namespace {
 
 /// A tensor kept on chip for the whole program, as one reader needs it.
-struct Resident {
+struct KeptTensor {
   std::int32_t op;
   Bytes bytes;
   bool rotates;
@@ -120,12 +120,12 @@ class Collector {
         continue;
       }
       const partition::ExecutePlan& plan = ops_[index(id)].execute;
-      Resident piece{.op = id,
-                     .bytes = spaces_.sizes(id).operand[k],
-                     .rotates = rotates(plan, k),
-                     .layout = partition::layout(graph_, op, k, plan, chip_)};
-      std::vector<Resident>& kept = residents_[index(op.operands[k].tensor)];
-      const bool shared = std::any_of(kept.begin(), kept.end(), [&](const Resident& other) {
+      KeptTensor piece{.op = id,
+                       .bytes = spaces_.sizes(id).operand[k],
+                       .rotates = rotates(plan, k),
+                       .layout = partition::layout(graph_, op, k, plan, chip_)};
+      std::vector<KeptTensor>& kept = residents_[index(op.operands[k].tensor)];
+      const bool shared = std::any_of(kept.begin(), kept.end(), [&](const KeptTensor& other) {
         return other.op != id && !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
                partition::same(other.layout, piece.layout);
       });
@@ -140,9 +140,9 @@ class Collector {
   const chip::Chip& chip_;
   const std::vector<OpPlan>& ops_;
   Spaces spaces_;
-  Positions at_;
+  CodePositions at_;
   std::int32_t last_;
-  std::vector<std::vector<Resident>> residents_;  // by tensor
+  std::vector<std::vector<KeptTensor>> residents_;  // by tensor
   std::vector<Buffer> out_;
 };
 

@@ -29,9 +29,9 @@ bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size
 
 }  // namespace
 
-Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
-               const chip::Chip& chip) {
-  Sizes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
+OpBytes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+                 const chip::Chip& chip) {
+  OpBytes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
@@ -45,7 +45,7 @@ Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::Execut
   return out;
 }
 
-std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
+std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const OpBytes& sizes,
                                         const std::vector<std::int8_t>& in_place) {
   const ir::Op& op = placed.op;
   std::vector<ExecuteSpace> out;
@@ -65,7 +65,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& siz
   return out;
 }
 
-std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes) {
+std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const OpBytes& sizes) {
   std::vector<ExecuteSpace> out;
   for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&

@@ -28,7 +28,8 @@ struct ExecuteSpace {
     const ir::Graph& graph, const ir::Op& op, const OpPlan& plan,
     const std::vector<const partition::Layout*>& have, const chip::Chip& chip);
 
-/// The same where it is known of each operand whether the op works on it as it rests: 1, else 0.
+/// The space of an execute where it is known of each operand whether the op works on it as it
+/// rests: 1, else 0.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                                       const OpPlan& plan,
                                                       const std::vector<std::int8_t>& in_place,

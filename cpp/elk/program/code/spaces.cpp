@@ -99,8 +99,8 @@ Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector
       class_of_(plan_classes(graph, ops)),
       sizes_(ops.size()) {}
 
-const Sizes& Spaces::sizes(std::int32_t op) {
-  std::optional<Sizes>& known = sizes_[subscript(class_of_[subscript(op)])];
+const OpBytes& Spaces::sizes(std::int32_t op) {
+  std::optional<OpBytes>& known = sizes_[subscript(class_of_[subscript(op)])];
   if (!known) {
     known = sizes_of(graph_, graph_.ops[subscript(op)], ops_[subscript(op)].execute, chip_);
   }

@@ -13,13 +13,13 @@
 namespace elk::program {
 
 /// What an op holds under its cut, divisors aside.
-struct Sizes {
+struct OpBytes {
   std::vector<Bytes> operand;  // of each operand, as in partition::Footprint
   std::vector<Bytes> rest;     // of each operand that is a result
 };
 
-[[nodiscard]] Sizes sizes_of(const ir::Graph& graph, const ir::Op& op,
-                             const partition::ExecutePlan& plan, const chip::Chip& chip);
+[[nodiscard]] OpBytes sizes_of(const ir::Graph& graph, const ir::Op& op,
+                               const partition::ExecutePlan& plan, const chip::Chip& chip);
 
 /// One op of a program.
 struct PlacedOp {
@@ -30,9 +30,9 @@ struct PlacedOp {
 };
 
 /// Buffers that live for the op's execute only, where operand `k` lies ready if `in_place[k]`.
-[[nodiscard]] std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
+[[nodiscard]] std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const OpBytes& sizes,
                                                       const std::vector<std::int8_t>& in_place);
-[[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes);
+[[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const OpBytes& sizes);
 
 /// The operand by which `op` makes `tensor`.
 [[nodiscard]] std::size_t result_operand(const ir::Op& op, std::int32_t tensor);
@@ -47,7 +47,7 @@ struct PlacedOp {
 [[nodiscard]] std::vector<std::int32_t> plan_classes(const ir::Graph& graph,
                                                      const std::vector<OpPlan>& ops);
 
-/// The same of every op of several programs, whose ops are numbered one program after another.
+/// The classes of every op of several programs, whose ops are numbered one program after another.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> plan_classes(
     const ir::Graph& graph, std::span<const Program* const> programs);
 
@@ -57,7 +57,7 @@ class Spaces {
   Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
 
   [[nodiscard]] const Lifetimes& lives() const { return lives_; }
-  [[nodiscard]] const Sizes& sizes(std::int32_t op);
+  [[nodiscard]] const OpBytes& sizes(std::int32_t op);
   /// Whether operand `k` lies, in place, where the op needs it.
   [[nodiscard]] bool in_place(std::int32_t op, std::size_t k);
   [[nodiscard]] std::vector<ExecuteSpace> execute(std::int32_t op);
@@ -71,8 +71,8 @@ class Spaces {
   const chip::Chip& chip_;
   const std::vector<OpPlan>& ops_;
   Lifetimes lives_;
-  std::vector<std::int32_t> class_of_;       // of each op, the first like it
-  std::vector<std::optional<Sizes>> sizes_;  // of the first ops of classes
+  std::vector<std::int32_t> class_of_;         // of each op, the first like it
+  std::vector<std::optional<OpBytes>> sizes_;  // of the first ops of classes
   /// By the classes of producer and reader, and the operands that are the tensor.
   std::map<std::array<std::int32_t, 4>, bool> in_place_;
 };

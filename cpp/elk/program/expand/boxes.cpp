@@ -13,9 +13,9 @@ namespace elk::program {
 namespace {
 
 using partition::DimPieces;
+using partition::IndexRange;
 using partition::Indices;
 using partition::Pieces;
-using partition::Run;
 
 /// The sets of a dimension, cut where they overlap: indices that the same sets have stay together.
 struct Atoms {
@@ -29,12 +29,12 @@ bool disjoint(const DimPieces& dim) {
   if (!dim.sets.solid()) {
     return false;
   }
-  std::vector<Run> runs;
+  std::vector<IndexRange> runs;
   runs.reserve(dim.sets.size());
   for (std::size_t set = 0; set < dim.sets.size(); ++set) {
     runs.push_back(dim.sets.run(set));
   }
-  const auto before = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  const auto before = [](const IndexRange& a, const IndexRange& b) { return a.begin < b.begin; };
   if (!std::is_sorted(runs.begin(), runs.end(), before)) {
     std::sort(runs.begin(), runs.end(), before);
   }
@@ -47,12 +47,12 @@ bool disjoint(const DimPieces& dim) {
 }
 
 /// Where sets begin and end, by index: their numbers, and whether they begin.
-using Edges = std::map<std::int64_t, std::vector<std::pair<std::int32_t, bool>>>;
+using SetEdges = std::map<std::int64_t, std::vector<std::pair<std::int32_t, bool>>>;
 
-Edges edges_of(const DimPieces& dim) {
-  Edges edges;
+SetEdges edges_of(const DimPieces& dim) {
+  SetEdges edges;
   for (std::size_t set = 0; set < dim.sets.size(); ++set) {
-    for (const Run& run : dim.sets[set]) {
+    for (const IndexRange& run : dim.sets[set]) {
       edges[run.begin].emplace_back(static_cast<std::int32_t>(set), true);
       edges[run.end].emplace_back(static_cast<std::int32_t>(set), false);
     }

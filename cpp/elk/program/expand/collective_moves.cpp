@@ -52,33 +52,36 @@ void add_neighbours(const PlacedOp& placed, std::int64_t bytes, bool to_port, Ex
 }  // namespace
 
 void add_collection(const PlacedOp& placed, Exchange& gather) {
-  const partition::Held core =
+  const partition::CollectiveBytes core =
       partition::held_by_core(placed.graph, placed.op, placed.plan.execute);
   add_neighbours(placed, core.before, true, gather);
 }
 
-Collective collective(const PlacedOp& placed) {
+CollectiveMoves collective(const PlacedOp& placed) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const std::int64_t chips = partition::chips_of(placed.op);
-  const partition::Way way = placed.plan.ring ? partition::Way::Ring : partition::Way::Direct;
+  const partition::CollectiveAlgorithm way = placed.plan.ring
+                                                 ? partition::CollectiveAlgorithm::Ring
+                                                 : partition::CollectiveAlgorithm::Direct;
   const partition::Passage passage =
       partition::passage(way, placed.chip.inter_chip->topology, chips);
-  const partition::Held whole = partition::held_by_chip(placed.graph, placed.op);
-  const partition::Held core = partition::held_by_core(placed.graph, placed.op, plan);
-  const partition::Sum sum = partition::sum_of_core(placed.graph, placed.op, plan);
+  const partition::CollectiveBytes whole = partition::held_by_chip(placed.graph, placed.op);
+  const partition::CollectiveBytes core = partition::held_by_core(placed.graph, placed.op, plan);
+  const partition::Addition sum = partition::sum_of_core(placed.graph, placed.op, plan);
   const Cores all = workers(placed);
   const std::int64_t shared = cores_of_port(placed, all);
-  const std::vector<partition::Round> chip = partition::rounds(placed.op.kind, whole, chips, way);
-  const std::vector<partition::Round> port = partition::rounds(
+  const std::vector<partition::CollectiveRound> chip =
+      partition::rounds(placed.op.kind, whole, chips, way);
+  const std::vector<partition::CollectiveRound> port = partition::rounds(
       placed.op.kind, {.before = shared * core.before, .after = shared * core.after}, chips, way);
 
-  Collective out{.crossings = {},
-                 .links = passage.longest,
-                 .ports = {},
-                 .addends = sum.addends,
-                 .elements = sum.elements,
-                 .ring = placed.plan.ring,
-                 .deliver = {}};
+  CollectiveMoves out{.crossings = {},
+                      .links = passage.longest,
+                      .ports = {},
+                      .addends = sum.addends,
+                      .elements = sum.elements,
+                      .ring = placed.plan.ring,
+                      .deliver = {}};
   for (std::size_t i = 0; i < chip.size(); ++i) {
     const double passed = static_cast<double>(chip[i].sent) * passage.load;
     out.crossings.push_back({.steps = chip[i].steps,

@@ -8,8 +8,8 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/needs.hpp"
 #include "elk/program/expand/gather.hpp"
 
 namespace elk::program {

@@ -19,12 +19,12 @@ struct Tiles {
 };
 
 /// The rotation of one operand along one dimension: the same exchange after some of the steps.
-struct Rotation {
+struct RotationExchange {
   std::int32_t operand;
   std::int32_t dim;
   Exchange exchange;
   std::int64_t every;   // steps: after those whose number, from 1, it divides, but for the last
-  std::int64_t bytes;   // that the busiest core passes on at a time
+  std::int64_t bytes;   // passed on at a time by the busiest core
   std::int64_t chunks;  // loads of the transfer buffer, each with a sync
   std::int64_t slices;  // contiguous runs of a load, copied into place ...
   std::int64_t run;     // ... of so many elements each
@@ -32,9 +32,9 @@ struct Rotation {
 };
 
 /// One exchange of partial results, which are then added up.
-struct Round {
+struct ReductionRound {
   Exchange exchange;
-  std::int64_t parts;     // that a core adds up
+  std::int64_t parts;     // added up by a core
   std::int64_t elements;  // of each
 };
 
@@ -44,10 +44,10 @@ struct Execution {
   Exchange distribute;  // the rest of preloaded pieces, among peers
   std::vector<Tiles> tiles;
   std::int64_t steps;
-  std::vector<Rotation> rotations;  // in the order in which they follow a step
-  std::vector<Round> reduce;
-  bool wide;                             // whether they are on several chips
-  std::optional<Collective> collective;  // instead of steps and reductions
+  std::vector<RotationExchange> rotations;  // in the order in which they follow a step
+  std::vector<ReductionRound> reduce;
+  bool wide;                                  // whether they are on several chips
+  std::optional<CollectiveMoves> collective;  // instead of steps and reductions
 };
 
 /// What the execute of an op does. `have[k]` is the layout in which operand k rests, null where it
@@ -63,9 +63,9 @@ struct Execution {
 void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange);
 
 /// The rotations of an op, none where every operand is whole.
-[[nodiscard]] std::vector<Rotation> rotations(const PlacedOp& placed);
+[[nodiscard]] std::vector<RotationExchange> rotations(const PlacedOp& placed);
 
 /// The exchanges after the last step: reduce-scatters of partial results, rounds of a row op.
-[[nodiscard]] std::vector<Round> reductions(const PlacedOp& placed);
+[[nodiscard]] std::vector<ReductionRound> reductions(const PlacedOp& placed);
 
 }  // namespace elk::program

@@ -12,10 +12,10 @@
 namespace elk::program {
 namespace {
 
-using Key = Expander::Key;
+using Signature = Expander::Signature;
 
 /// The number of a key, a new one if it was not seen before.
-std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
+std::int32_t number(std::map<Signature, std::int32_t>& known, Signature key) {
   const auto next = static_cast<std::int32_t>(known.size());
   return known.try_emplace(std::move(key), next).first->second;
 }
@@ -34,11 +34,11 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
 Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops,
                    const std::vector<std::int32_t>& classes)
     : graph_(graph), chip_(chip), ops_(ops), lives_(lifetimes(graph)) {
-  std::map<Key, std::int32_t> executes;
-  std::map<Key, std::int32_t> loads;
+  std::map<Signature, std::int32_t> executes;
+  std::map<Signature, std::int32_t> loads;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const ir::Op& op = graph.ops[i];
-    Key key{classes[i], ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
+    Signature key{classes[i], ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     append_makers(op, classes, key);
@@ -65,7 +65,7 @@ void Expander::append_makers(const ir::Op& op, const std::vector<std::int32_t>& 
 
 /// Returns how many different stores there are.
 std::int32_t Expander::number_stores(const std::vector<std::int32_t>& classes) {
-  std::map<Key, std::int32_t> written;
+  std::map<Signature, std::int32_t> written;
   for (const ir::Store& store : graph_.stores) {
     store_of_.push_back(number(written, {classes[subscript(store.op)],
                                          result_of(store.op, store.tensor), store.run.value}));

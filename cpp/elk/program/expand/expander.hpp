@@ -17,7 +17,7 @@ namespace elk::program {
 class Expander {
  public:
   /// All that an execution depends on but the graph and the chip.
-  using Key = std::vector<std::int64_t>;
+  using Signature = std::vector<std::int64_t>;
 
   Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
   /// With the `plan_classes` of the program.
@@ -34,7 +34,7 @@ class Expander {
   [[nodiscard]] std::int32_t first_of(std::int32_t execution) const {
     return first_of_[static_cast<std::size_t>(execution)];
   }
-  [[nodiscard]] const Key& key_of(std::int32_t execution) const {
+  [[nodiscard]] const Signature& key_of(std::int32_t execution) const {
     return key_of_[static_cast<std::size_t>(execution)];
   }
   /// All that the execution of an op, its preload or a store depends on but the chip, whatever
@@ -55,7 +55,8 @@ class Expander {
 
  private:
   /// The op that leaves on chip what `operand` reads; -1: none does.
-  void append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes, Key& key) const;
+  void append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes,
+                     Signature& key) const;
   std::int32_t number_stores(const std::vector<std::int32_t>& classes);
   [[nodiscard]] std::int32_t maker_of(const ir::Operand& operand) const;
   [[nodiscard]] std::int64_t result_of(std::int32_t op, std::int32_t tensor) const;
@@ -68,7 +69,7 @@ class Expander {
   std::vector<std::int32_t> preload_of_;
   std::vector<std::int32_t> store_of_;
   std::vector<std::int32_t> first_of_;  // of each execution
-  std::vector<Key> key_of_;
+  std::vector<Signature> key_of_;
   std::int32_t preloads_ = 0;
   std::int32_t stores_ = 0;
 };

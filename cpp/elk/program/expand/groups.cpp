@@ -46,9 +46,9 @@ struct Keyed {
 };
 
 /// Counts through the places of a plan's cores, the innermost axis fastest.
-class Places {
+class PlaceCounter {
  public:
-  Places(const ir::Op& op, const partition::ExecutePlan& plan, const chip::Chip& chip)
+  PlaceCounter(const ir::Op& op, const partition::ExecutePlan& plan, const chip::Chip& chip)
       : plan_(plan),
         stride_(partition::strides(plan.factors, plan.order, plan.mesh_dims, chip)),
         digit_(op.axes.size(), 0) {}
@@ -118,7 +118,7 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
     }
   }
   std::vector<Sharers> groups(static_cast<std::size_t>(count));
-  Places places(op, plan, chip);
+  PlaceCounter places(op, plan, chip);
   do {
     std::int64_t key = 0;
     for (const std::int32_t axis : plan.order) {

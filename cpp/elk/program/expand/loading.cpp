@@ -9,8 +9,8 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/needs.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/program/expand/execution.hpp"
 
@@ -35,11 +35,11 @@ double expected_share(const PlacedOp& placed, std::size_t k) {
 /// nothing is multicast, once for every ring of peers.
 void add_reads(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t>& hbm_bytes) {
   const partition::ExecutePlan& plan = placed.plan.execute;
-  const partition::Needs needs(placed.graph, placed.op, k, plan.factors, plan.order);
+  const partition::CoreNeeds needs(placed.graph, placed.op, k, plan.factors, plan.order);
   const std::int64_t ids =
       partition::ids_of_chip(plan.factors, plan.order, plan.mesh_dims, placed.chip);
   const std::int64_t held = held_bytes(placed, k, partition::tiling(placed.op, plan).tile).value;
-  const partition::Sharing sharing =
+  const partition::PieceSharing sharing =
       partition::sharing(placed.graph, placed.op, k, plan, placed.chip);
   const double rings =
       static_cast<double>(sharing.copies) / static_cast<double>(placed.plan.divisor[k]);
@@ -58,7 +58,7 @@ void add_reads(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t>&
 
 /// One piece for each chip and each slice that its cores receive of one sub-tensor.
 void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
-                std::vector<LoadPiece>& pieces) {
+                std::vector<LoadingPiece>& pieces) {
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
   const auto ring = subscript(
       std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>()));

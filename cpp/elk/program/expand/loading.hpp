@@ -10,10 +10,10 @@
 namespace elk::program {
 
 /// Bytes on their way from the HBM of one chip to some of its cores, or from one core to the HBM.
-struct LoadPiece {
+struct LoadingPiece {
   std::int32_t operand;
   std::int32_t chip;
-  std::int64_t bytes;  // that each of the cores receives, or sends
+  std::int64_t bytes;  // received, or sent, by each of the cores
   Cores cores;
 };
 
@@ -21,7 +21,7 @@ struct LoadPiece {
 /// channels of its chip.
 struct Loading {
   std::vector<std::int64_t> hbm_bytes;  // read or written, of every chip
-  std::vector<LoadPiece> pieces;
+  std::vector<LoadingPiece> pieces;
   std::int64_t run;  // contiguous bytes at the HBM, 0: all
 };
 

@@ -11,17 +11,18 @@ namespace elk::program {
 namespace {
 
 using partition::DimPieces;
+using partition::IndexRange;
 using partition::IndexView;
 using partition::Indices;
 using partition::Pieces;
-using partition::Run;
+using partition::SetRange;
 using partition::shared;
 
 /// What two sets of one dimension have in common.
-struct Overlap {
+struct SetOverlap {
   std::int32_t set;    // of the held layout
   std::int64_t count;  // indices
-  std::int64_t runs;   // of them
+  std::int64_t runs;   // contiguous ones
   bool whole;          // whether it is all of both sets
 };
 
@@ -31,21 +32,21 @@ class Finder {
   Finder(const DimPieces& held, const DimPieces& needed)
       : held_(held), needed_(needed), known_(needed.sets.size()), is_known_(needed.sets.size(), 0) {
     for (std::size_t set = 0; set < held.sets.size(); ++set) {
-      for (const Run& run : held.sets[set]) {
+      for (const IndexRange& run : held.sets[set]) {
         runs_.push_back({run, static_cast<std::int32_t>(set)});
       }
     }
-    std::sort(runs_.begin(), runs_.end(), [](const Held& a, const Held& b) {
+    std::sort(runs_.begin(), runs_.end(), [](const SetRange& a, const SetRange& b) {
       return std::pair(a.run.begin, a.set) < std::pair(b.run.begin, b.set);
     });
     std::int64_t reach = 0;
-    for (const Held& one : runs_) {
+    for (const SetRange& one : runs_) {
       reach = std::max(reach, one.run.end);
       reach_.push_back(reach);
     }
   }
 
-  [[nodiscard]] const std::vector<Overlap>& operator()(std::int32_t set) {
+  [[nodiscard]] const std::vector<SetOverlap>& operator()(std::int32_t set) {
     if (is_known_[subscript(set)] == 0) {
       known_[subscript(set)] = find(needed_.sets[subscript(set)], needed_.counts[subscript(set)]);
       is_known_[subscript(set)] = 1;
@@ -54,18 +55,13 @@ class Finder {
   }
 
  private:
-  struct Held {
-    Run run;
-    std::int32_t set;
-  };
-
-  [[nodiscard]] std::vector<Overlap> find(IndexView wanted, std::int64_t count) const {
-    std::vector<Overlap> out;
-    for (const Run& want : wanted) {
+  [[nodiscard]] std::vector<SetOverlap> find(IndexView wanted, std::int64_t count) const {
+    std::vector<SetOverlap> out;
+    for (const IndexRange& want : wanted) {
       const auto reaches = std::upper_bound(reach_.begin(), reach_.end(), want.begin);
       for (auto i = static_cast<std::size_t>(reaches - reach_.begin());
            i < runs_.size() && runs_[i].run.begin < want.end; ++i) {
-        const Run shared = intersection(runs_[i].run, want);
+        const IndexRange shared = intersection(runs_[i].run, want);
         if (!shared.empty()) {
           out.push_back({runs_[i].set, shared.length(), 1, false});
         }
@@ -75,11 +71,12 @@ class Finder {
   }
 
   /// One entry a set, by its number.
-  [[nodiscard]] std::vector<Overlap> joined(std::vector<Overlap> found, std::int64_t count) const {
+  [[nodiscard]] std::vector<SetOverlap> joined(std::vector<SetOverlap> found,
+                                               std::int64_t count) const {
     std::sort(found.begin(), found.end(),
-              [](const Overlap& a, const Overlap& b) { return a.set < b.set; });
-    std::vector<Overlap> out;
-    for (const Overlap& one : found) {
+              [](const SetOverlap& a, const SetOverlap& b) { return a.set < b.set; });
+    std::vector<SetOverlap> out;
+    for (const SetOverlap& one : found) {
       if (!out.empty() && out.back().set == one.set) {
         out.back().count += one.count;
         out.back().runs += 1;
@@ -87,7 +84,7 @@ class Finder {
         out.push_back(one);
       }
     }
-    for (Overlap& one : out) {
+    for (SetOverlap& one : out) {
       one.whole = one.count == count && one.count == held_.counts[subscript(one.set)];
     }
     return out;
@@ -95,9 +92,9 @@ class Finder {
 
   const DimPieces& held_;
   const DimPieces& needed_;
-  std::vector<Held> runs_;
+  std::vector<SetRange> runs_;
   std::vector<std::int64_t> reach_;  // the largest end so far
-  std::vector<std::vector<Overlap>> known_;
+  std::vector<std::vector<SetOverlap>> known_;
   std::vector<std::int8_t> is_known_;
 };
 
@@ -148,9 +145,9 @@ class GroupIndex {
 };
 
 /// Lists the moves into one piece: every combination of overlaps that some cores hold.
-class Lister {
+class MoveLister {
  public:
-  Lister(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out)
+  MoveLister(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out)
       : out_(out), groups_(held, out.held), overlaps_(needed.size()), chosen_(needed.size()) {
     finders_.reserve(needed.size());
     for (std::size_t dim = 0; dim < needed.size(); ++dim) {
@@ -174,7 +171,7 @@ class Lister {
       add(key);
       return;
     }
-    for (const Overlap& overlap : *overlaps_[dim]) {
+    for (const SetOverlap& overlap : *overlaps_[dim]) {
       chosen_[dim] = &overlap;
       descend(dim + 1, groups_.key_of(key, dim, overlap.set));
     }
@@ -188,7 +185,7 @@ class Lister {
     Move move{.from = from, .to = to_, .elements = 1, .runs = 1};
     bool whole = true;  // Whether all dimensions further in are whole in both pieces.
     for (std::size_t dim = chosen_.size(); dim-- > 0;) {
-      const Overlap& overlap = *chosen_[dim];
+      const SetOverlap& overlap = *chosen_[dim];
       move.elements *= overlap.count;
       move.runs *= whole ? overlap.runs : overlap.count;
       whole = whole && overlap.whole;
@@ -200,14 +197,14 @@ class Lister {
   GroupIndex groups_;
   std::vector<Finder> finders_;
   std::int32_t to_ = 0;
-  std::vector<const std::vector<Overlap>*> overlaps_;  // of every dimension
-  std::vector<const Overlap*> chosen_;
+  std::vector<const std::vector<SetOverlap>*> overlaps_;  // of every dimension
+  std::vector<const SetOverlap*> chosen_;
 };
 
 }  // namespace
 
 void list_moves(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out) {
-  Lister lister(held, needed, out);
+  MoveLister lister(held, needed, out);
   for (std::size_t to = 0; to < out.needed.size(); ++to) {
     lister.list(static_cast<std::int32_t>(to));
   }

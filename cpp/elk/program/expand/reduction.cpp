@@ -42,13 +42,14 @@ bool has_empty(const std::vector<std::int64_t>& tile) {
 
 /// The reduce-scatter of the partial tiles of result `k` among cores that differ in reduction axes
 /// alone.
-Round scatter_round(const PlacedOp& placed, std::size_t k, const partition::Scatter& parts) {
+ReductionRound scatter_round(const PlacedOp& placed, std::size_t k,
+                             const partition::Scatter& parts) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const ir::Operand& result = placed.op.operands[k];
   const std::int64_t bits = wide_bits(placed, k);
   const std::vector<std::int64_t> whole = partition::tiling(placed.op, plan).tile;
   const std::int64_t chunk = ceil_div(result_tile(placed, k, parts.dim, whole).cut, parts.parts);
-  Round out{.exchange = {}, .parts = parts.parts, .elements = parts.piece};
+  ReductionRound out{.exchange = {}, .parts = parts.parts, .elements = parts.piece};
   for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
          return placed.op.axes[subscript(axis)].role != ir::AxisRole::Reduction ||
                 partition::contains(result, axis);
@@ -107,7 +108,7 @@ Exchange row_exchange(const PlacedOp& placed, std::int64_t values_a_row, Pattern
   return out;
 }
 
-void add_row_rounds(const PlacedOp& placed, std::vector<Round>& out) {
+void add_row_rounds(const PlacedOp& placed, std::vector<ReductionRound>& out) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const std::vector<std::int64_t> whole = partition::tiling(placed.op, plan).tile;
   std::int64_t cores = 1;
@@ -142,8 +143,8 @@ void add_row_rounds(const PlacedOp& placed, std::vector<Round>& out) {
 
 }  // namespace
 
-std::vector<Round> reductions(const PlacedOp& placed) {
-  std::vector<Round> out;
+std::vector<ReductionRound> reductions(const PlacedOp& placed) {
+  std::vector<ReductionRound> out;
   for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
     if (placed.op.operands[k].access == ir::Access::Write) {
       const partition::Scatter parts =

@@ -13,13 +13,13 @@ namespace elk::program {
 namespace {
 
 /// One dimension of an operand along which it rotates.
-struct Spin {
+struct OperandCircle {
   std::size_t operand;
   partition::Circle circle;
 };
 
-std::vector<Spin> spins(const PlacedOp& placed) {
-  std::vector<Spin> out;
+std::vector<OperandCircle> spins(const PlacedOp& placed) {
+  std::vector<OperandCircle> out;
   for (std::size_t k = 0; k < placed.plan.execute.temporal.size(); ++k) {
     if (partition::first_like(placed.op, k) != k) {
       continue;
@@ -54,7 +54,7 @@ std::int64_t held_along(const PlacedOp& placed, std::size_t k, std::size_t dim,
 }
 
 /// Elements of a core's partition but for the dimension of `spin`, at the tiles of its group.
-std::int64_t across(const PlacedOp& placed, const Spin& spin,
+std::int64_t across(const PlacedOp& placed, const OperandCircle& spin,
                     const std::vector<std::int64_t>& tile) {
   std::int64_t elements = 1;
   for (std::size_t dim = 0; dim < placed.op.operands[spin.operand].dims.size(); ++dim) {
@@ -64,7 +64,7 @@ std::int64_t across(const PlacedOp& placed, const Spin& spin,
 }
 
 /// Elements of the dimensions around that of `spin`: a slab is one run for each.
-std::int64_t around(const PlacedOp& placed, const Spin& spin,
+std::int64_t around(const PlacedOp& placed, const OperandCircle& spin,
                     const std::vector<std::int64_t>& tile) {
   std::int64_t elements = 1;
   for (std::size_t dim = 0; dim < spin.circle.dim; ++dim) {
@@ -93,22 +93,23 @@ void add_circles(const Sharers& group, const partition::Rotation& turns,
   }
 }
 
-Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Tiling& tiling) {
+RotationExchange rotation(const PlacedOp& placed, const OperandCircle& spin,
+                          const partition::Tiling& tiling) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const ir::Operand& operand = placed.op.operands[spin.operand];
   const std::int64_t bits = ir::bits(placed.graph.tensors[subscript(operand.tensor)].dtype);
   const partition::Rotation turns = partition::rotation(placed.op, spin.operand, plan, placed.chip);
   const std::int64_t held = ceil_div(tiling.tile[subscript(spin.circle.axis)], spin.circle.parts);
   const std::int64_t slab = std::min(plan.pace[subscript(spin.circle.axis)], held);
-  Rotation out{.operand = static_cast<std::int32_t>(spin.operand),
-               .dim = static_cast<std::int32_t>(spin.circle.dim),
-               .exchange = {},
-               .every = period(plan, tiling, spin.circle.axis),
-               .bytes = 0,
-               .chunks = 1,
-               .slices = 1,
-               .run = 1,
-               .bits = bits};
+  RotationExchange out{.operand = static_cast<std::int32_t>(spin.operand),
+                       .dim = static_cast<std::int32_t>(spin.circle.dim),
+                       .exchange = {},
+                       .every = period(plan, tiling, spin.circle.axis),
+                       .bytes = 0,
+                       .chunks = 1,
+                       .slices = 1,
+                       .run = 1,
+                       .bits = bits};
   for (const Sharers& group : sharers_in_rings(placed.op, spin.operand, plan, placed.chip)) {
     const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
     const std::int64_t bytes =
@@ -136,10 +137,10 @@ Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Til
 
 }  // namespace
 
-std::vector<Rotation> rotations(const PlacedOp& placed) {
+std::vector<RotationExchange> rotations(const PlacedOp& placed) {
   const partition::Tiling tiling = partition::tiling(placed.op, placed.plan.execute);
-  std::vector<Rotation> out;
-  for (const Spin& spin : spins(placed)) {
+  std::vector<RotationExchange> out;
+  for (const OperandCircle& spin : spins(placed)) {
     out.push_back(rotation(placed, spin, tiling));
   }
   return out;

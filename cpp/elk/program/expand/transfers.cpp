@@ -12,11 +12,11 @@ namespace {
 constexpr std::int64_t kMostSources = 32;
 
 /// Cores of one chip.
-using Run = std::span<const std::int32_t>;
+using CoreSpan = std::span<const std::int32_t>;
 
 /// Splits cores, those of a chip together, where chips end, and calls `visit(chip, run)`.
 template <class Visit>
-void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
+void for_each_chip(CoreSpan cores, std::int64_t of_chip, const Visit& visit) {
   while (!cores.empty()) {
     const std::int64_t chip = cores.front() / of_chip;
     const auto first = static_cast<std::int32_t>(chip * of_chip);
@@ -62,9 +62,12 @@ class Sender {
   }
 
  private:
-  [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[subscript(number)]; }
+  [[nodiscard]] CoreSpan group(std::int32_t number) const {
+    return exchange_.groups[subscript(number)];
+  }
 
-  void deliver(const Transfer& transfer, std::int32_t core, Run receivers, std::int64_t bytes) {
+  void deliver(const Transfer& transfer, std::int32_t core, CoreSpan receivers,
+               std::int64_t bytes) {
     const bool counts_runs =
         transfer.pattern == Pattern::Fetch || transfer.pattern == Pattern::Spread;
     if (receivers.empty() || (bytes == 0 && !counts_runs)) {
@@ -86,13 +89,13 @@ class Sender {
   }
 
   /// The core of `holders` whose turn it is.
-  std::int32_t next(std::int32_t from, Run holders) {
+  std::int32_t next(std::int32_t from, CoreSpan holders) {
     const std::size_t turn = turn_[subscript(from)]++;
     return holders.size() == 1 ? holders.front() : holders[turn % holders.size()];
   }
 
   void fetch(const Transfer& transfer) {
-    const Run holders = group(transfer.from);
+    const CoreSpan holders = group(transfer.from);
     if (group(transfer.to).size() == 1) {
       fetch_one(transfer, holders, group(transfer.to));
       return;
@@ -101,7 +104,7 @@ class Sender {
     std::set_difference(group(transfer.to).begin(), group(transfer.to).end(), holders.begin(),
                         holders.end(), std::back_inserter(wanting_));
     abroad_.clear();
-    for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, Run receivers) {
+    for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, CoreSpan receivers) {
       const auto first = std::lower_bound(holders.begin(), holders.end(), chip * of_chip_);
       const auto last = std::lower_bound(first, holders.end(), (chip + 1) * of_chip_);
       if (first == last) {
@@ -113,7 +116,7 @@ class Sender {
     fetch_from(transfer, holders, abroad_);
   }
 
-  void fetch_one(const Transfer& transfer, Run holders, Run receiver) {
+  void fetch_one(const Transfer& transfer, CoreSpan holders, CoreSpan receiver) {
     const std::int32_t core = receiver.front();
     if (holders.size() > 1) {
       if (std::binary_search(holders.begin(), holders.end(), core)) {
@@ -122,14 +125,14 @@ class Sender {
       const std::int64_t chip = core / of_chip_;
       const auto first = std::lower_bound(holders.begin(), holders.end(), chip * of_chip_);
       const auto last = std::lower_bound(first, holders.end(), (chip + 1) * of_chip_);
-      holders = first == last ? holders : Run(first, last);
+      holders = first == last ? holders : CoreSpan(first, last);
     } else if (holders.front() == core) {
       return;
     }
     deliver(transfer, next(transfer.from, holders), receiver, part_bytes(transfer, 0));
   }
 
-  void fetch_from(const Transfer& transfer, Run holders, Run receivers) {
+  void fetch_from(const Transfer& transfer, CoreSpan holders, CoreSpan receivers) {
     const std::int64_t bytes = part_bytes(transfer, 0);
     if (multicast_) {
       if (!receivers.empty()) {
@@ -143,7 +146,7 @@ class Sender {
   }
 
   void share(const Transfer& transfer) {
-    const Run ring = group(transfer.to);
+    const CoreSpan ring = group(transfer.to);
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const std::int64_t bytes = part_bytes(transfer, static_cast<std::int64_t>(i));
       wanting_.assign(ring.begin(), ring.end());
@@ -153,7 +156,7 @@ class Sender {
   }
 
   void neighbours(const Transfer& transfer) {
-    const Run ring = group(transfer.to);
+    const CoreSpan ring = group(transfer.to);
     const std::int64_t bytes = part_bytes(transfer, 0);
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const std::size_t other = transfer.pattern == Pattern::Pass
@@ -166,7 +169,7 @@ class Sender {
   }
 
   void scatter(const Transfer& transfer) {
-    const Run cores = group(transfer.to);
+    const CoreSpan cores = group(transfer.to);
     for (std::size_t i = 0; i < cores.size(); ++i) {
       for (std::size_t j = 0; j < cores.size(); ++j) {
         if (i != j) {
@@ -187,7 +190,7 @@ class Sender {
 };
 
 /// Adds what comes into `chip` from `home`, -1: from where it lies in equal shares, on all chips.
-void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, Traffic& sum) {
+void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, PortTraffic& sum) {
   const auto chips = static_cast<std::int64_t>(sum.chip_in.size());
   if (home >= 0 && home != chip) {
     sum.chip_in[subscript(chip)] += bytes;
@@ -202,13 +205,13 @@ void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, Traffic& su
 }
 
 /// Adds what transfers put on ports, without listing the sends of groups in which all do alike.
-class Counter {
+class PortCounter {
  public:
-  Counter(const chip::Chip& chip, Traffic& sum)
+  PortCounter(const chip::Chip& chip, PortTraffic& sum)
       : multicast_(chip.interconnect.multicast), of_chip_(chip.core.count), sum_(sum) {}
 
   /// All parts to all, or to each its own part from all.
-  void add_all(const Transfer& transfer, Run cores) {
+  void add_all(const Transfer& transfer, CoreSpan cores) {
     const auto count = static_cast<std::int64_t>(cores.size());
     const bool scatter = transfer.pattern == Pattern::Scatter;
     const std::int64_t whole = transfer.unit * transfer.extent;
@@ -236,15 +239,15 @@ class Counter {
 
  private:
   /// Of Share with multicast a part crosses once for each chip; else once for each receiver.
-  void cross_all(const Transfer& transfer, Run cores) {
+  void cross_all(const Transfer& transfer, CoreSpan cores) {
     const bool scatter = transfer.pattern == Pattern::Scatter;
     std::int64_t first = 0;
-    for_each_chip(cores, of_chip_, [&](std::int64_t chip, Run receivers) {
+    for_each_chip(cores, of_chip_, [&](std::int64_t chip, CoreSpan receivers) {
       const auto here = static_cast<std::int64_t>(receivers.size());
       const std::int64_t here_bytes = range_bytes(transfer, first, first + here);
       first += here;
       std::int64_t begin = 0;
-      for_each_chip(cores, of_chip_, [&](std::int64_t home, Run senders) {
+      for_each_chip(cores, of_chip_, [&](std::int64_t home, CoreSpan senders) {
         const auto there = static_cast<std::int64_t>(senders.size());
         const std::int64_t theirs = range_bytes(transfer, begin, begin + there);
         begin += there;
@@ -264,7 +267,7 @@ class Counter {
 
   bool multicast_;
   std::int64_t of_chip_;
-  Traffic& sum_;
+  PortTraffic& sum_;
 };
 
 }  // namespace
@@ -293,7 +296,7 @@ void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& ou
   }
 }
 
-Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
+PortTraffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
   const auto cores = subscript(chip::total_cores(chip));
   return {.received = std::vector<std::int64_t>(cores, 0),
           .sent = std::vector<std::int64_t>(
@@ -303,12 +306,13 @@ Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
           .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
 }
 
-void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum) {
+void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit,
+              PortTraffic& sum) {
   if (send.core >= 0) {
     sum.sent[subscript(send.core)] += send.bytes;
   }
   const std::int64_t home = send.core < 0 ? -1 : send.core / chip.core.count;
-  for_each_chip(send.receivers, chip.core.count, [&](std::int64_t there, Run receivers) {
+  for_each_chip(send.receivers, chip.core.count, [&](std::int64_t there, CoreSpan receivers) {
     for (const std::int32_t core : receivers) {
       sum.received[subscript(core)] += send.bytes;
       sum.fragments[subscript(core)] += send.runs;
@@ -318,10 +322,10 @@ void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& vi
   });
 }
 
-Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
-  Traffic sum = no_sends(exchange, chip);
-  Counter counter(chip, sum);
-  const VisitReceivers ignore = [](std::int64_t, Run) {};
+PortTraffic traffic(const Exchange& exchange, const chip::Chip& chip) {
+  PortTraffic sum = no_sends(exchange, chip);
+  PortCounter counter(chip, sum);
+  const VisitReceivers ignore = [](std::int64_t, CoreSpan) {};
   const auto visit = [&](const Send& send) { add_send(send, chip, ignore, sum); };
   Sender sender(exchange, chip, visit);
   for (const Transfer& transfer : exchange.transfers) {
@@ -334,7 +338,7 @@ Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
   return sum;
 }
 
-std::int64_t busiest(const Traffic& traffic) {
+std::int64_t busiest(const PortTraffic& traffic) {
   std::int64_t most = 0;
   for (std::size_t core = 0; core < traffic.received.size(); ++core) {
     most = std::max({most, traffic.received[core], traffic.sent[core]});

@@ -72,22 +72,23 @@ void for_each_send(const Exchange& exchange, const chip::Chip& chip,
 void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& out);
 
 /// What an exchange puts on the ports of cores and chips.
-struct Traffic {
+struct PortTraffic {
   std::vector<std::int64_t> received;   // bytes, of every core of the machine
   std::vector<std::int64_t> sent;       // bytes
   std::vector<std::int64_t> fragments;  // contiguous runs that a core receives
   std::vector<std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
   std::vector<std::int64_t> chip_out;
 };
-[[nodiscard]] Traffic traffic(const Exchange& exchange, const chip::Chip& chip);
+[[nodiscard]] PortTraffic traffic(const Exchange& exchange, const chip::Chip& chip);
 
-/// The same before any send: what lies in equal shares everywhere is sent from there.
-[[nodiscard]] Traffic no_sends(const Exchange& exchange, const chip::Chip& chip);
+/// The traffic before any send: what lies in equal shares everywhere is sent from there.
+[[nodiscard]] PortTraffic no_sends(const Exchange& exchange, const chip::Chip& chip);
 /// Adds one send, and calls `visit` with its receivers, those of one chip after those of another.
 using VisitReceivers = std::function<void(std::int64_t chip, std::span<const std::int32_t> cores)>;
-void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum);
+void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit,
+              PortTraffic& sum);
 
 /// The bytes of the busiest core: the larger of received and sent.
-[[nodiscard]] std::int64_t busiest(const Traffic& traffic);
+[[nodiscard]] std::int64_t busiest(const PortTraffic& traffic);
 
 }  // namespace elk::program

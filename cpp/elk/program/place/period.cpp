@@ -14,7 +14,7 @@ namespace {
 /// First piece that begins in each moment, and the number of pieces at the end.
 std::vector<std::int32_t> starts_of(const Strip& strip) {
   std::vector<std::int32_t> starts(subscript(strip.moments) + 1, 0);
-  for (const Piece& piece : strip.pieces) {
+  for (const Rectangle& piece : strip.pieces) {
     ++starts[subscript(piece.first) + 1];
   }
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
@@ -32,7 +32,7 @@ std::vector<std::int32_t> kinds_of_moments(const Strip& strip) {
     const auto [a_begin, a_end] = pieces_of(a);
     const auto [b_begin, b_end] = pieces_of(b);
     return std::lexicographical_compare_three_way(
-        a_begin, a_end, b_begin, b_end, [](const Piece& x, const Piece& y) {
+        a_begin, a_end, b_begin, b_end, [](const Rectangle& x, const Rectangle& y) {
           return x.size != y.size ? x.size <=> y.size : x.length <=> y.length;
         });
   };
@@ -73,7 +73,7 @@ std::optional<Period> find_period(const Strip& strip) {
 
 std::int32_t fewest_periods(const Strip& strip, const Period& period) {
   std::int32_t longest = 1;
-  for (const Piece& piece : strip.pieces) {
+  for (const Rectangle& piece : strip.pieces) {
     if (piece.first >= period.begin && piece.first < period.begin + period.length) {
       longest = std::max(longest, piece.length);
     }
@@ -90,7 +90,7 @@ std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, cons
     return std::nullopt;
   }
   for (std::int32_t i = first; i < starts[subscript(period.begin + ring.moments)]; ++i) {
-    const Piece& piece = strip.pieces[subscript(i)];
+    const Rectangle& piece = strip.pieces[subscript(i)];
     ring.pieces.push_back(
         {.size = piece.size, .first = piece.first - period.begin, .length = piece.length});
   }

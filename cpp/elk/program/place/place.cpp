@@ -51,7 +51,7 @@ Laid lay_out(std::vector<Buffer>& buffers, Bytes room, double share) {
   const std::vector<std::int32_t> moment = moments(buffers);
   const std::int32_t count = moment.back() + 1;
   std::int64_t base = 0;
-  std::vector<std::pair<Piece, std::size_t>> pieces;
+  std::vector<std::pair<Rectangle, std::size_t>> pieces;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     Buffer& buffer = buffers[i];
     const std::int32_t first = moment[static_cast<std::size_t>(buffer.from)];
@@ -84,7 +84,7 @@ Laid lay_out(std::vector<Buffer>& buffers, Bytes room, double share) {
 /// negative if they do not fit.
 std::int64_t least_left(const Strip& strip) {
   std::vector<std::int64_t> change(static_cast<std::size_t>(strip.moments) + 1, 0);
-  for (const Piece& piece : strip.pieces) {
+  for (const Rectangle& piece : strip.pieces) {
     change[static_cast<std::size_t>(piece.first)] += piece.size;
     const std::int32_t end = piece.first + piece.length;
     change[static_cast<std::size_t>(end)] -= piece.size;
@@ -165,7 +165,7 @@ std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room
   for (const double share : {0.25, 1.0}) {
     const Laid laid = lay_out(buffers, room, share);
     if (laid.buffer.size() == std::exchange(pieces, laid.buffer.size())) {
-      break;  // The same strip again.
+      break;  // An equal strip was packed before.
     }
     const auto [offsets, again] = pack_any(laid.strip, unwanted);
     if (offsets) {

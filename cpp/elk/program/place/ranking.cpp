@@ -14,7 +14,7 @@ Ranking::Ranking(const std::vector<std::int64_t>& addresses)
       order_.push_back({.address = addresses[piece], .piece = static_cast<std::int32_t>(piece)});
     }
   }
-  std::sort(order_.begin(), order_.end(), [](const Slot& a, const Slot& b) {
+  std::sort(order_.begin(), order_.end(), [](const RankEntry& a, const RankEntry& b) {
     return a.address != b.address ? a.address < b.address : a.piece < b.piece;
   });
   for (std::size_t at = 0; at < order_.size(); ++at) {
@@ -25,9 +25,9 @@ Ranking::Ranking(const std::vector<std::int64_t>& addresses)
 }
 
 void Ranking::insert(std::int32_t piece, std::int64_t address) {
-  const auto found =
-      std::lower_bound(order_.begin(), order_.end(), address,
-                       [](const Slot& slot, std::int64_t wanted) { return slot.address < wanted; });
+  const auto found = std::lower_bound(
+      order_.begin(), order_.end(), address,
+      [](const RankEntry& slot, std::int64_t wanted) { return slot.address < wanted; });
   const auto at = static_cast<std::size_t>(found - order_.begin());
   std::size_t free = nearest_free(at);
   for (; free > at; --free) {

@@ -41,7 +41,7 @@ class Ranking {
     for (std::size_t word = 0; word < marks_.size(); ++word) {
       for (std::uint64_t left = std::exchange(marks_[word], 0); left != 0; left &= left - 1) {
         const auto bit = static_cast<std::size_t>(std::countr_zero(left));
-        const Slot& slot = order_[(word * kWord) + bit];
+        const RankEntry& slot = order_[(word * kWord) + bit];
         visit(slot.address, slot.piece);
       }
     }
@@ -51,18 +51,18 @@ class Ranking {
   static constexpr std::int32_t kFree = -1;
   static constexpr std::size_t kWord = 64;
 
-  struct Slot {
+  struct RankEntry {
     std::int64_t address;
     std::int32_t piece;
   };
 
   [[nodiscard]] std::size_t nearest_free(std::size_t at) const;
-  void set(std::size_t at, const Slot& slot) {
+  void set(std::size_t at, const RankEntry& slot) {
     order_[at] = slot;
     slot_[subscript(slot.piece)] = static_cast<std::int32_t>(at);
   }
 
-  std::vector<Slot> order_;           // addresses never fall, those of free slots included
+  std::vector<RankEntry> order_;      // addresses never fall, those of free slots included
   std::vector<std::int32_t> slot_;    // of each piece
   std::vector<std::uint64_t> marks_;  // of slots
 };

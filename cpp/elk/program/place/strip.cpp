@@ -26,12 +26,12 @@ Alive alive(const Strip& strip) {
   Alive out{.begin = std::vector<std::int32_t>(moments + 1, 0),
             .pieces = {},
             .starts = std::vector<std::int32_t>(moments + 1, 0)};
-  const auto each_moment = [&](const Piece& piece, const auto& act) {
+  const auto each_moment = [&](const Rectangle& piece, const auto& act) {
     for (std::int32_t i = 0; i < piece.length; ++i) {
       act(subscript((piece.first + i) % strip.moments));
     }
   };
-  for (const Piece& piece : strip.pieces) {
+  for (const Rectangle& piece : strip.pieces) {
     each_moment(piece, [&](std::size_t moment) { ++out.begin[moment + 1]; });
     ++out.starts[subscript(piece.first) + 1];
   }
@@ -65,7 +65,7 @@ class Packer {
   Packer(const Strip& strip, std::vector<std::int64_t> offsets)
       : strip_(strip), alive_(alive(strip)), offsets_(std::move(offsets)) {
     weights_.reserve(strip.pieces.size());
-    for (const Piece& piece : strip.pieces) {
+    for (const Rectangle& piece : strip.pieces) {
       weights_.push_back(area(piece));
     }
   }
@@ -104,7 +104,7 @@ class Packer {
   [[nodiscard]] std::vector<std::int64_t> take() { return std::move(offsets_); }
 
  private:
-  static std::int64_t area(const Piece& piece) { return piece.size * piece.length; }
+  static std::int64_t area(const Rectangle& piece) { return piece.size * piece.length; }
 
   void enqueue(std::int32_t piece) {
     waiting_.emplace(area(strip_.pieces[subscript(piece)]), -piece);
@@ -157,7 +157,7 @@ class Packer {
   /// moment is met twice.
   template <class Visit>
   void each_around(std::int32_t piece, const Visit& visit) const {
-    const Piece& mine = strip_.pieces[subscript(piece)];
+    const Rectangle& mine = strip_.pieces[subscript(piece)];
     const std::size_t first = subscript(mine.first);
     for (std::int32_t i = alive_.begin[first]; i < alive_.begin[first + 1]; ++i) {
       visit(alive_.pieces[subscript(i)]);
@@ -188,7 +188,7 @@ class Packer {
     }
   }
 
-  /// The same where pieces are ranked.
+  /// Looks around a piece where pieces are ranked.
   void look_around(std::int32_t piece) {
     near_.clear();
     each_around(piece, [&](std::int32_t other) { by_low_->mark(other); });
@@ -199,7 +199,7 @@ class Packer {
 
   /// The tightest gap, from its low end; for a piece of one moment the highest, from its top.
   [[nodiscard]] std::int64_t gap(std::int32_t piece) const {
-    const Piece& mine = strip_.pieces[subscript(piece)];
+    const Rectangle& mine = strip_.pieces[subscript(piece)];
     std::int64_t best = kUnplaced;
     std::int64_t width = strip_.room + 1;
     std::int64_t low = 0;

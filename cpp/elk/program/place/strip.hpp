@@ -8,7 +8,7 @@ namespace elk::program {
 
 /// A rectangle of fixed width on a strip: `size` addresses during the moments
 /// [first, first + length).
-struct Piece {
+struct Rectangle {
   std::int64_t size;
   std::int32_t first;
   std::int32_t length;
@@ -17,7 +17,7 @@ struct Piece {
 /// Pieces to lay side by side within `room` addresses. On a cyclic strip the first moment follows
 /// the last; no piece is longer than the strip.
 struct Strip {
-  std::vector<Piece> pieces;  // by first moment
+  std::vector<Rectangle> pieces;  // by first moment
   std::int32_t moments;
   bool cyclic;
   std::int64_t room;

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
-#include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
-#include "elk/schedule/bound/hosting_bound.hpp"
+#include "elk/chip/link_throughput.hpp"
+#include "elk/schedule/bound/gather_bound.hpp"
+#include "elk/schedule/bound/neighbour_bound.hpp"
 #include "elk/schedule/bound/pair_bound.hpp"
 #include "elk/schedule/bound/sram_bound.hpp"
-#include "elk/schedule/bound/standing_bound.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -29,7 +29,7 @@ constexpr int kPrices = 32;  // of a second of a preload, below and above the sh
 constexpr int kMeans = 8;    // of what a preload takes of ports and of the HBM
 
 /// By how much neighbours could lift the bound of contention if they are worth a look.
-constexpr double kMostTogether = 1.03;
+constexpr double kMostOfNeighbours = 1.03;
 
 /// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
 /// link counts once; what comes from other chips may come in beside them.
@@ -59,19 +59,19 @@ struct Weights {
 };
 
 /// The Pareto corners of a front in seconds, and how many ops have it.
-struct Share {
+struct FrontCorners {
   std::vector<Need> needs;
   double ops;
 };
 
-/// Ops of which more is known together (`standing_bound`, `pair_bound`).
+/// Ops of which more is known together (`neighbour_bound`, `pair_bound`).
 struct Group {
   std::vector<double> ops;  // of each front
   double time;              // seconds of them all
 };
 
-Group group(const Problem& problem, Standings standings, const PairBound& pairs = {}) {
-  const StandingBound known = standing_bound(problem, standings, pairs.excess);
+Group group(const Problem& problem, NeighbourSum summed, const PairBound& pairs = {}) {
+  const NeighbourBound known = neighbour_bound(problem, summed, pairs.extra);
   Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0),
                .time = known.time.value + pairs.gain.value};
   std::vector<bool> counted(problem.front_of().size(), false);
@@ -89,24 +89,24 @@ Group group(const Problem& problem, Standings standings, const PairBound& pairs 
 }
 
 /// What an op needs at least at some prices: all in all, and beside its execute with any other cut.
-struct PricedOp {
+struct OpNeed {
   double all;
   double rest;
 };
 
 /// The sum over all ops, each by its front, or with those of `group` taken together, of which a
 /// second costs `price`.
-double most_of(const std::vector<Share>& shares, const std::vector<PricedOp>& priced,
+double most_of(const std::vector<FrontCorners>& shares, const std::vector<OpNeed>& needed,
                const Group& group, double price) {
   double each = 0.0;
-  double together = price * group.time;
-  for (std::size_t front = 0; front < priced.size(); ++front) {
-    const auto& [all, rest] = priced[front];
+  double grouped = price * group.time;
+  for (std::size_t front = 0; front < needed.size(); ++front) {
+    const auto& [all, rest] = needed[front];
     each += shares[front].ops * all;
-    together += (shares[front].ops - group.ops[front]) * all;
-    together += group.ops[front] * rest;
+    grouped += (shares[front].ops - group.ops[front]) * all;
+    grouped += group.ops[front] * rest;
   }
-  return std::max(each, together);
+  return std::max(each, grouped);
 }
 
 /// Bytes a second that one chip's HBM can give, its edge take in and its links carry to wherever
@@ -118,13 +118,13 @@ double arrival_rate(const chip::Chip& chip) {
   return std::min({chip.hbm->rate, chip::delivery(chip).injection, chip::crossing(chip).anywhere});
 }
 
-std::vector<Share> shares(const Problem& problem) {
+std::vector<FrontCorners> shares(const Problem& problem) {
   const chip::Chip& chip = problem.chip();
   const double port = receive_rate(chip);
   const double arrival = arrival_rate(chip);
-  std::vector<Share> result;
+  std::vector<FrontCorners> result;
   for (const cost::Front& front : problem.fronts()) {
-    Share share{.needs = {}, .ops = 0.0};
+    FrontCorners share{.needs = {}, .ops = 0.0};
     for (const cost::Corner& corner : front.floor.corners) {
       share.needs.push_back({.execute = corner.execute.value,
                              .link = static_cast<double>(corner.link.value) / port,
@@ -138,7 +138,7 @@ std::vector<Share> shares(const Problem& problem) {
   return result;
 }
 
-double least(const Share& share, const Weights& weights) {
+double least(const FrontCorners& share, const Weights& weights) {
   double best = std::numeric_limits<double>::infinity();
   for (const Need& need : share.needs) {
     best = std::min(best, (weights.execute * need.execute) + (weights.link * need.link) +
@@ -147,17 +147,18 @@ double least(const Share& share, const Weights& weights) {
   return share.needs.empty() ? 0.0 : best;
 }
 
-double weighed(const std::vector<Share>& shares, const Group& group, const Weights& weights) {
-  std::vector<PricedOp> priced;
-  for (const Share& share : shares) {
+double weighed(const std::vector<FrontCorners>& shares, const Group& group,
+               const Weights& weights) {
+  std::vector<OpNeed> needed;
+  for (const FrontCorners& share : shares) {
     const Weights beside{.execute = 0.0, .link = weights.link, .hbm = weights.hbm};
-    priced.push_back({.all = least(share, weights), .rest = least(share, beside)});
+    needed.push_back({.all = least(share, weights), .rest = least(share, beside)});
   }
-  return most_of(shares, priced, group, weights.execute) * kRoundDown;
+  return most_of(shares, needed, group, weights.execute) * kRoundDown;
 }
 
 /// The most of a grid of weights.
-double most_weighed(const std::vector<Share>& shares, const Group& group) {
+double most_weighed(const std::vector<FrontCorners>& shares, const Group& group) {
   double most = 0.0;
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {
@@ -192,7 +193,7 @@ double read_once(const Problem& problem, std::int32_t op) {
   return sum;
 }
 
-/// The same of every op; zero without HBM, where weights stay on chip.
+/// Bytes that every op reads; zero without HBM, where weights stay on chip.
 std::vector<double> reads(const Problem& problem) {
   std::vector<double> known(problem.fronts().size(), -1.0);
   std::vector<double> result(problem.front_of().size(), 0.0);
@@ -208,7 +209,8 @@ std::vector<double> reads(const Problem& problem) {
 /// in which its HBM data come at least.
 class PortContention {
  public:
-  PortContention(const Problem& problem, const std::vector<Share>& shares, std::vector<double> hbm)
+  PortContention(const Problem& problem, const std::vector<FrontCorners>& shares,
+                 std::vector<double> hbm)
       : problem_(problem),
         shares_(shares),
         hbm_(std::move(hbm)),
@@ -223,26 +225,26 @@ class PortContention {
       const double below = std::min(1.0, static_cast<double>(part) / kPrices);
       const double above = std::max(0.0, (static_cast<double>(part) / kPrices) - 1.0);
       const double price = (below * filled_) + (above * (1.0 - filled_));
-      std::vector<PricedOp> priced;
+      std::vector<OpNeed> needed;
       for (std::size_t front = 0; front < shares_.size(); ++front) {
-        priced.push_back({.all = most(front, {.execute = 1.0 - price, .preload = price}),
+        needed.push_back({.all = most(front, {.execute = 1.0 - price, .preload = price}),
                           .rest = most(front, {.execute = 0.0, .preload = price})});
       }
-      best = std::max(best, most_of(shares_, priced, group, 1.0 - price));
+      best = std::max(best, most_of(shares_, needed, group, 1.0 - price));
     }
     return best * kRoundDown;
   }
 
  private:
   /// What seconds are worth: of an execute, and of a preload beside no exchange.
-  struct Prices {
+  struct PortPrices {
     double execute;
     double preload;
   };
 
   /// What the op of a front takes at least, by whichever mean of its ports' time and of the HBM's
   /// is the most. An exchange counts whole, in the execute and beside it.
-  [[nodiscard]] double most(std::size_t front, const Prices& prices) const {
+  [[nodiscard]] double most(std::size_t front, const PortPrices& prices) const {
     const double price = prices.preload;
     const double steepest =
         filled_ < 1.0 ? std::min(price, filled_ * (1.0 - price) / (1.0 - filled_)) : price;
@@ -257,7 +259,7 @@ class PortContention {
   }
 
   /// The least of its cuts, with the HBM's part in the price.
-  [[nodiscard]] double least(std::size_t front, const Prices& prices, double hbm) const {
+  [[nodiscard]] double least(std::size_t front, const PortPrices& prices, double hbm) const {
     double best = std::numeric_limits<double>::infinity();
     for (const cost::PortUse& use : problem_.fronts()[front].floor.port_uses) {
       const double carried = static_cast<double>(use.carried.value) / link_;
@@ -270,15 +272,15 @@ class PortContention {
   }
 
   const Problem& problem_;
-  const std::vector<Share>& shares_;
+  const std::vector<FrontCorners>& shares_;
   std::vector<double> hbm_;
   double link_;
   double filled_;  // share of all ports that the HBM fills at its best
 };
 
-/// The same, where ports bind and exchanges do not hide behind compute. Neighbours are looked at if
-/// that may make it more than what is `known`.
-double contended(const Problem& problem, const std::vector<Share>& shares,
+/// The bound of contention, where ports bind and exchanges do not hide behind compute. Neighbours
+/// are looked at if that may make it more than what is `known`.
+double contended(const Problem& problem, const std::vector<FrontCorners>& shares,
                  const std::vector<double>& read, Seconds known) {
   const chip::Chip& chip = problem.chip();
   if (chip::routed(chip) || chip.interconnect.overlaps_compute) {
@@ -291,15 +293,16 @@ double contended(const Problem& problem, const std::vector<Share>& shares,
   }
   const PortContention ports(problem, shares, std::move(hbm));
   const double apart = ports.most({.ops = std::vector<double>(shares.size(), 0.0), .time = 0.0});
-  return apart * kMostTogether < known.value ? apart : ports.most(group(problem, Standings::Ports));
+  return apart * kMostOfNeighbours < known.value ? apart
+                                                 : ports.most(group(problem, NeighbourSum::Ports));
 }
 
 }  // namespace
 
 Bounds bounds(const Problem& problem, Seconds ideal) {
   const chip::Chip& chip = problem.chip();
-  const std::vector<Share> all = shares(problem);
-  std::vector<Group> groups = {group(problem, Standings::Executes)};
+  const std::vector<FrontCorners> all = shares(problem);
+  std::vector<Group> groups = {group(problem, NeighbourSum::Executes)};
   Bounds result{
       .ideal = ideal,
       .lower_bound = {0.0},
@@ -313,18 +316,18 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
     const double timeline = sram_bound(problem, read, rate);
     const PairBound pairs = pair_bound(problem, read, rate);
     if (!pairs.ops.empty()) {
-      groups.push_back(group(problem, Standings::Executes, pairs));
+      groups.push_back(group(problem, NeighbourSum::Executes, pairs));
     }
     result.hbm.value = bytes / (chip.hbm->rate * static_cast<double>(chip.chips)) * kRoundDown;
     result.lower_bound.value = std::max(result.hbm.value, timeline * kRoundDown);
   }
-  for (const Group& together : groups) {
-    result.lower_bound.value = std::max(result.lower_bound.value, most_weighed(all, together));
+  for (const Group& grouped : groups) {
+    result.lower_bound.value = std::max(result.lower_bound.value, most_weighed(all, grouped));
   }
   if (chip.hbm) {
     const Seconds meeting{contended(problem, all, read, result.lower_bound)};
     result.lower_bound = std::max(result.lower_bound, meeting);
-    result.lower_bound = std::max(result.lower_bound, hosting_bound(problem, read, rate, result));
+    result.lower_bound = std::max(result.lower_bound, gather_bound(problem, read, rate, result));
   }
   return result;
 }

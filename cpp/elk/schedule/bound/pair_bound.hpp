@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "elk/base/units.hpp"
+#include "elk/schedule/problem/neighbour_sums.hpp"
 #include "elk/schedule/problem/problem.hpp"
-#include "elk/schedule/problem/standings.hpp"
 
 namespace elk::schedule {
 
@@ -14,7 +14,7 @@ namespace elk::schedule {
 struct PairBound {
   std::vector<std::int32_t> ops;  // all ops in them
   Seconds gain{0.0};
-  std::vector<Excess> excess;  // of each op: what counts of it beside the gain
+  std::vector<ExtraTime> extra;  // of each op: what counts of it beside the gain
 };
 
 /// Two ops i and k whose fastest cuts have so many copies of their HBM data in SRAM that one does
@@ -27,7 +27,7 @@ struct PairBound {
 ///     f = (w_i + s_i + w_k - C) / R,  p = max(w_k / R, h_k) - m
 ///
 /// with f and p 0 at least: m is what the ops between them take, w are a core's HBM data
-/// and s what it holds beside them (`cost::Holding`), C is its SRAM, R the rate of its port, and
+/// and s what it holds beside them (`cost::SramFloor`), C is its SRAM, R the rate of its port, and
 /// h_k the time in which the HBM gives what k reads. Stretches are chosen so that none meet and
 /// what they add is most.
 ///

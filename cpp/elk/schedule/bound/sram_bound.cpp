@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kReach = 128;  // ops after an execute whose preloads are held against it
 
 /// Bytes of the activations that an op reads and writes, each tensor once: they rest on chip whole.
-double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
+double activation_bytes(const ir::Graph& graph, const ir::Op& op) {
   double sum = 0.0;
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     const ir::Operand& operand = op.operands[k];
@@ -27,9 +27,9 @@ double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
 }
 
 /// The least times at which ops can begin, one after another.
-class Timeline {
+class BeginTimes {
  public:
-  Timeline(const Problem& problem, const std::vector<double>& read, double rate)
+  BeginTimes(const Problem& problem, const std::vector<double>& read, double rate)
       : problem_(problem),
         read_(read),
         room_(static_cast<double>(chip::room(problem.chip()).value) *
@@ -54,7 +54,7 @@ class Timeline {
   /// for.
   void keep_back(std::size_t op, double end) {
     const ir::Graph& graph = problem_.graph();
-    const double left = room_ - read_[op] - resting_bytes(graph, graph.ops[op]);
+    const double left = room_ - read_[op] - activation_bytes(graph, graph.ops[op]);
     double big = 0.0;
     double small = 0.0;
     for (std::size_t later = op + 1; later < std::min(read_.size(), op + 1 + kReach); ++later) {
@@ -76,7 +76,7 @@ class Timeline {
 }  // namespace
 
 double sram_bound(const Problem& problem, const std::vector<double>& read, double rate) {
-  return Timeline(problem, read, rate).end();
+  return BeginTimes(problem, read, rate).end();
 }
 
 }  // namespace elk::schedule

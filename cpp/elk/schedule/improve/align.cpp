@@ -165,7 +165,7 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
 namespace {
 
 /// A tensor between an op and a neighbour, as operands of both.
-struct Edge {
+struct TensorEdge {
   std::int32_t op;
   std::size_t slot;
   std::int32_t other;
@@ -284,7 +284,7 @@ class Alignment {
     const Choice now = std::exchange(choice(op), candidate);
     double seconds = own_cost(op, candidate, problem_.in_place(op, choices_).gather);
     for (const std::int32_t reader : problem_.readers(op)) {
-      const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
+      const cost::ExchangeCost gather = problem_.in_place(reader, choices_).gather;
       seconds += contention_.seconds(
           {.in = moving(gather), .compute = {0.0}, .out = moving(cost::kNoExchange)});
     }
@@ -293,7 +293,7 @@ class Alignment {
   }
 
   /// Seconds of the op that first gathers as `gather` says.
-  double own_cost(std::int32_t op, const Choice& candidate, const cost::Exchange& gather) {
+  double own_cost(std::int32_t op, const Choice& candidate, const cost::ExchangeCost& gather) {
     const cost::PlanOption& plan = problem_.option(op, candidate);
     const cost::PreloadState& state = plan.states[static_cast<std::size_t>(candidate.state)];
     return contention_.seconds(work(plan, state, gather)) + (contention_.late * state.time.value);
@@ -345,7 +345,7 @@ class Alignment {
   }
 
   /// Adds the plan of an op that holds a tensor as its neighbour has it, if there is one.
-  void try_follow(const Edge& edge, std::vector<std::int32_t>& result) {
+  void try_follow(const TensorEdge& edge, std::vector<std::int32_t>& result) {
     const std::int32_t neighbour = choice(edge.other).option;
     const Key key{kind(edge.op), static_cast<std::int32_t>(edge.slot), kind(edge.other),
                   static_cast<std::int32_t>(edge.other_slot), neighbour};
@@ -358,8 +358,8 @@ class Alignment {
     }
   }
 
-  /// The same, or -1.
-  std::int32_t followed(const Edge& edge) {
+  /// The option that follows a neighbour's layout, or -1.
+  std::int32_t followed(const TensorEdge& edge) {
     const ir::Graph& graph = problem_.graph();
     const ir::Op& other = graph.ops[static_cast<std::size_t>(edge.other)];
     const partition::Layout layout =

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::size_t kMostSteps = 6;  // of a staircase that are tried
 
-void add_likely(const Steps& steps, std::vector<Choice>& choices) {
+void add_likely(const StaircaseSteps& steps, std::vector<Choice>& choices) {
   Bytes most{0};
-  for (const Step& step : steps) {
+  for (const StaircaseStep& step : steps) {
     most = std::max(most, step.space);
   }
   for (std::int64_t limit = std::int64_t{1} << 40; limit > 0; limit /= 2) {

@@ -34,7 +34,7 @@ struct Undo {
 class Annealer {
  public:
   Annealer(Problem& problem, Sketch& sketch, Arrangement arrangement, const Contention& contention,
-           const AnnealOptions& options)
+           const AnnealingOptions& options)
       : problem_(problem),
         sketch_(sketch),
         arrangement_(std::move(arrangement)),
@@ -56,7 +56,7 @@ class Annealer {
     }
   }
 
-  Annealed run() {
+  AnnealingResult run() {
     const std::int64_t most = options_.most;
     now_ = sketch_.seconds(arrangement_);
     keep();
@@ -346,8 +346,8 @@ class Annealer {
   Problem& problem_;
   Sketch& sketch_;
   Arrangement arrangement_;
-  const AnnealOptions& options_;
-  Alike alike_;
+  const AnnealingOptions& options_;
+  PlaceGroups alike_;
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
   std::vector<double> weights_;              // of all places up to each
@@ -365,8 +365,8 @@ class Annealer {
 
 }  // namespace
 
-Annealed anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
-                const Contention& contention, const AnnealOptions& options) {
+AnnealingResult anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
+                       const Contention& contention, const AnnealingOptions& options) {
   return Annealer(problem, sketch, std::move(arrangement), contention, options).run();
 }
 

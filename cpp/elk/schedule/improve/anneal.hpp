@@ -12,12 +12,12 @@
 namespace elk::schedule {
 
 /// What annealing found.
-struct Annealed {
+struct AnnealingResult {
   Arrangement arrangement;
   double seconds;
 };
 
-struct AnnealOptions {
+struct AnnealingOptions {
   std::int64_t most;  // work
   std::uint64_t seed;
   double hot = 0.1;  // what a move may cost at first, of the mean time of a place
@@ -30,7 +30,7 @@ struct AnnealOptions {
 /// probability that falls to none as `most` work is done (an op in a forecast is 1). Leaves the
 /// best that it met in `sketch`. The same seed gives the same result on any machine, unless it is
 /// told to stop.
-[[nodiscard]] Annealed anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
-                              const Contention& contention, const AnnealOptions& options);
+[[nodiscard]] AnnealingResult anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
+                                     const Contention& contention, const AnnealingOptions& options);
 
 }  // namespace elk::schedule

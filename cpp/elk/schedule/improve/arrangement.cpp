@@ -28,7 +28,7 @@ std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) 
 
 }  // namespace
 
-Places::Places(const Problem& problem)
+LayerPlaces::LayerPlaces(const Problem& problem)
     : layers_(problem.graph().repeat.value_or(
           ir::Repeat{.begin = 0, .period = problem.op_count(), .count = 1})) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
@@ -43,14 +43,15 @@ Places::Places(const Problem& problem)
 
 /// Of ops that stand at one place, one in the middle speaks: the first may find its inputs
 /// elsewhere.
-Alike alike(const Problem& problem, const Places& places) {
+PlaceGroups alike(const Problem& problem, const LayerPlaces& places) {
   std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> found;
   for (const std::int32_t place : places.all()) {
     const std::int32_t layer = places.repeats(place) ? places.count() / 2 : 0;
     found[surroundings(problem, place + (layer * places.period()))].push_back(place);
   }
-  Alike result{.groups = {},
-               .of = std::vector<std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
+  PlaceGroups result{
+      .groups = {},
+      .of = std::vector<std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
   for (auto& [key, group] : found) {
     for (const std::int32_t place : group) {
       result.of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(result.groups.size());
@@ -60,14 +61,14 @@ Alike alike(const Problem& problem, const Places& places) {
   return result;
 }
 
-Arrangement in_order(const Places& places) {
+Arrangement in_order(const LayerPlaces& places) {
   Arrangement result{.sequence = std::vector<std::int32_t>(places.loaded().size()),
                      .ahead = std::vector<std::int32_t>(places.loaded().size(), 0)};
   std::iota(result.sequence.begin(), result.sequence.end(), 0);
   return result;
 }
 
-std::vector<std::int32_t> preload_order(const Problem& problem, const Places& places,
+std::vector<std::int32_t> preload_order(const Problem& problem, const LayerPlaces& places,
                                         const Arrangement& arrangement) {
   std::vector<std::int32_t> order;
   order.reserve(problem.loaded().size());
@@ -88,7 +89,7 @@ std::vector<std::int32_t> preload_order(const Problem& problem, const Places& pl
   return order;
 }
 
-std::vector<std::int32_t> first_slots(const Problem& problem, const Places& places,
+std::vector<std::int32_t> first_slots(const Problem& problem, const LayerPlaces& places,
                                       const Arrangement& arrangement) {
   std::vector<std::int32_t> result(static_cast<std::size_t>(problem.op_count()), 0);
   for (std::size_t number = 0; number < arrangement.ahead.size(); ++number) {

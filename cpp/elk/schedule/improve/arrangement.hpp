@@ -10,9 +10,9 @@ namespace elk::schedule {
 /// Where ops stand in a model of equal layers: a *place* is an op outside of them, or all ops that
 /// stand at the same point of a layer, and goes by the first of these. A model without equal layers
 /// is one layer.
-class Places {
+class LayerPlaces {
  public:
-  explicit Places(const Problem& problem);
+  explicit LayerPlaces(const Problem& problem);
 
   [[nodiscard]] std::int32_t of(std::int32_t op) const { return layers_.first_like(op); }
   [[nodiscard]] std::int32_t begin() const { return layers_.begin; }
@@ -25,7 +25,7 @@ class Places {
   }
   /// In order.
   [[nodiscard]] const std::vector<std::int32_t>& all() const { return all_; }
-  /// Of these the ones in a layer whose ops preload.
+  /// The places in a layer whose ops preload, in order.
   [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
 
  private:
@@ -37,11 +37,11 @@ class Places {
 /// Places in groups whose ops have one front, as have those that make their operands, and those
 /// that read their results: the ends of a model repeat what its layers do, and so do equal parts of
 /// one layer.
-struct Alike {
+struct PlaceGroups {
   std::vector<std::vector<std::int32_t>> groups;  // places, in order
   std::vector<std::int32_t> of;                   // the group of each op that is a place, or -1
 };
-[[nodiscard]] Alike alike(const Problem& problem, const Places& places);
+[[nodiscard]] PlaceGroups alike(const Problem& problem, const LayerPlaces& places);
 
 /// The preloads of a layer, the same in each: their order, and how far ahead of its execute each
 /// may be issued.
@@ -53,14 +53,16 @@ struct Arrangement {
 };
 
 /// In the order of their executes, each as early as there is room.
-[[nodiscard]] Arrangement in_order(const Places& places);
+[[nodiscard]] Arrangement in_order(const LayerPlaces& places);
 
 /// The preload order of the whole model.
-[[nodiscard]] std::vector<std::int32_t> preload_order(const Problem& problem, const Places& places,
+[[nodiscard]] std::vector<std::int32_t> preload_order(const Problem& problem,
+                                                      const LayerPlaces& places,
                                                       const Arrangement& arrangement);
 
 /// The first slot of every op's preload; 0: any.
-[[nodiscard]] std::vector<std::int32_t> first_slots(const Problem& problem, const Places& places,
+[[nodiscard]] std::vector<std::int32_t> first_slots(const Problem& problem,
+                                                    const LayerPlaces& places,
                                                     const Arrangement& arrangement);
 
 }  // namespace elk::schedule

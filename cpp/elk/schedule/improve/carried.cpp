@@ -19,7 +19,7 @@
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kMostCuts = 32;  // that are carried
+constexpr std::size_t kMostCuts = 32;  // carried at most
 
 /// The cuttable axes of the first two dimensions of several indices of the result of `op`.
 std::vector<std::int32_t> outer_axes(const ir::Op& op) {
@@ -77,14 +77,14 @@ class OuterCuts {
   }
 
  private:
-  using Factors = std::vector<std::int64_t>;
+  using CutFactors = std::vector<std::int64_t>;
   /// The dimensions along which the two axes lie, -1: there are none.
-  using Sides = std::array<std::int32_t, 2>;
+  using GridSides = std::array<std::int32_t, 2>;
 
-  void add(std::int64_t most_first, std::int64_t most_second, const Sides& sides) {
+  void add(std::int64_t most_first, std::int64_t most_second, const GridSides& sides) {
     const auto size = [&](std::size_t i) { return op_.axes[subscript(axes_[i])].size; };
     for (const std::int64_t first : most_parts(size(0), most_first)) {
-      Factors cut(op_.axes.size(), 1);
+      CutFactors cut(op_.axes.size(), 1);
       cut[subscript(axes_[0])] = first;
       add(cut, sides);
       const std::int64_t left = sides[0] < 0 ? most_second / first : most_second;
@@ -96,9 +96,9 @@ class OuterCuts {
     }
   }
 
-  void add(const Factors& cut, const Sides& sides) {
+  void add(const CutFactors& cut, const GridSides& sides) {
     auto plan = partition::complete_plan(graph_, op_, cut,
-                                         std::vector<Factors>(op_.operands.size()), chip_);
+                                         std::vector<CutFactors>(op_.operands.size()), chip_);
     if (!plan) {
       return;
     }

@@ -17,7 +17,7 @@ constexpr std::size_t kMostHeavy = 64;
 /// before those chosen.
 class OrderTree {
  public:
-  OrderTree(const std::vector<Heavy>& heavy, std::size_t most)
+  OrderTree(const std::vector<HeavyPreload>& heavy, std::size_t most)
       : heavy_(heavy), most_(most), open_(heavy.size(), 1), chosen_(heavy.size(), 0) {}
 
   Orders grow() {
@@ -53,7 +53,7 @@ class OrderTree {
     }
   }
 
-  const std::vector<Heavy>& heavy_;
+  const std::vector<HeavyPreload>& heavy_;
   std::size_t most_;
   std::vector<std::int8_t> open_;
   std::vector<std::int32_t> chosen_;
@@ -67,10 +67,10 @@ Bytes smallest(const Problem& problem, const Sketch& sketch, std::int32_t place)
       .space;
 }
 
-std::vector<Heavy> weigh_heavy(const Problem& problem, const Sketch& sketch,
-                               const std::vector<std::int32_t>& numbers) {
+std::vector<HeavyPreload> weigh_heavy(const Problem& problem, const Sketch& sketch,
+                                      const std::vector<std::int32_t>& numbers) {
   const Bytes room = chip::room(problem.chip());
-  std::vector<Heavy> result;
+  std::vector<HeavyPreload> result;
   for (const std::int32_t number : numbers) {
     const std::int32_t place = sketch.places().loaded()[static_cast<std::size_t>(number)];
     result.push_back(
@@ -129,7 +129,7 @@ void describe(const Problem& problem, const Sketch& sketch,
 
 }  // namespace
 
-Orders valid_orders(const std::vector<Heavy>& heavy, std::size_t most) {
+Orders valid_orders(const std::vector<HeavyPreload>& heavy, std::size_t most) {
   return OrderTree(heavy, most).grow();
 }
 

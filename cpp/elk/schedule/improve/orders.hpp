@@ -11,7 +11,7 @@ namespace elk::schedule {
 
 /// A preload that may change its place in the order: its bytes on chip in the smallest state, and
 /// what its op leaves for preloads that wait while it executes.
-struct Heavy {
+struct HeavyPreload {
   Bytes piece;
   Bytes room;
 };
@@ -26,7 +26,7 @@ struct Orders {
 /// All orders in which no execute finds more forced on chip than there is room for (ELK 4.4, Figure
 /// 14). Goes from the last preload to the first: whatever is preloaded before `x` and executes
 /// after it lies on chip beside it. The order of the executes comes first; no more than `most`.
-[[nodiscard]] Orders valid_orders(const std::vector<Heavy>& heavy, std::size_t most);
+[[nodiscard]] Orders valid_orders(const std::vector<HeavyPreload>& heavy, std::size_t most);
 
 /// Of Places::loaded(), the ones that bring more bytes than the mean op of the model.
 [[nodiscard]] std::vector<std::int32_t> heavy_loads(const Problem& problem, const Sketch& sketch);

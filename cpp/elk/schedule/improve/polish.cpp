@@ -26,7 +26,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 class Polish {
  public:
   Polish(Problem& problem, Proposal& proposal, const Contention& contention,
-         const PolishOptions& options)
+         const PolishingOptions& options)
       : problem_(problem),
         proposal_(proposal),
         threads_(options.threads),
@@ -162,9 +162,9 @@ class Polish {
   /// Seconds of all executes but those of `ops`, at the least to which a change of these could
   /// bring their readers: no schedule takes less than its executes.
   [[nodiscard]] double least_of_others(const std::vector<std::int32_t>& ops) const {
-    const std::vector<cost::Work>& works = draft_.situation().works;
+    const std::vector<cost::ExecuteCost>& works = draft_.situation().works;
     double sum = 0.0;
-    for (const cost::Work& work : works) {
+    for (const cost::ExecuteCost& work : works) {
       sum += work.alone().value;
     }
     for (const std::int32_t op : ops) {
@@ -184,7 +184,7 @@ class Polish {
       const std::optional<Choice> choice =
           problem_.is_loaded(reader) ? std::nullopt : following(problem_, reader, op, choices);
       if (choice && *choice != choices[static_cast<std::size_t>(reader)] &&
-          (rules_ == Rules::Chip || fits_ideally(problem_, reader, *choice))) {
+          (rules_ == TimingRules::Chip || fits_ideally(problem_, reader, *choice))) {
         choices[static_cast<std::size_t>(reader)] = *choice;
         variant.push_back({.op = reader, .after = *choice});
       }
@@ -218,7 +218,7 @@ class Polish {
   /// Under the ideal's rules, has preloads stay in their smallest state, adds the plan that is
   /// fastest alone, and drops what does not fit.
   void keep_to_rules(std::int32_t op, std::vector<Choice>& choices) const {
-    if (rules_ == Rules::Chip) {
+    if (rules_ == TimingRules::Chip) {
       return;
     }
     choices.push_back({.option = problem_.front(op).fastest, .state = 0});
@@ -234,7 +234,7 @@ class Polish {
     return goal_ == nullptr && seconds >= least_;
   }
 
-  /// The same with what it does find.
+  /// Choices that may be worth a forecast, with what the search does find.
   std::vector<Choice> promising(const std::vector<std::int32_t>& ops) {
     const std::int32_t op = ops.front();
     const double others = least_of_others(ops);
@@ -248,7 +248,7 @@ class Polish {
     std::vector<Choice> choices = draft_.choices();
     std::erase_if(result, [&](const Choice& choice) {
       choices[static_cast<std::size_t>(op)] = choice;
-      const cost::Work work =
+      const cost::ExecuteCost work =
           part(problem_, op, choice, problem_.in_place(op, choices), rules_).work;
       return takes_longer(others + (static_cast<double>(ops.size()) * work.alone().value));
     });
@@ -257,7 +257,7 @@ class Polish {
 
   double total() {
     work_ += problem_.op_count();
-    if (rules_ == Rules::Ideal) {
+    if (rules_ == TimingRules::Ideal) {
       return ideal_times(problem_, draft_.situation()).total.value;
     }
     const Issue issue =
@@ -274,7 +274,7 @@ class Polish {
   Proposal& proposal_;
   int threads_;
   const Goal* goal_;
-  Rules rules_;
+  TimingRules rules_;
   Draft draft_;
   std::vector<std::vector<Choice>> likely_;       // of each front
   std::vector<std::vector<std::int32_t>> alike_;  // ops of each front
@@ -286,7 +286,7 @@ class Polish {
 }  // namespace
 
 std::int64_t polish(Problem& problem, Proposal& proposal, const Contention& contention,
-                    const PolishOptions& options) {
+                    const PolishingOptions& options) {
   return Polish(problem, proposal, contention, options).run(options.most);
 }
 

@@ -18,11 +18,12 @@ struct Goal {
   std::vector<std::vector<Choice>> choices;  // of each front, to be tried beside the likely ones
 };
 
-struct PolishOptions {
+struct PolishingOptions {
   std::int64_t most;  // work
   int threads;
   const Goal* goal = nullptr;  // none: the shortest time
-  Rules rules = Rules::Chip;   // Under the ideal's, preloads stay in their smallest state.
+  TimingRules rules =
+      TimingRules::Chip;  // Under the ideal's, preloads stay in their smallest state.
 };
 
 /// Changes one op after another, the same in every layer, to the plan and preload state with which
@@ -32,6 +33,6 @@ struct PolishOptions {
 /// led to; the forecast does. Under the ideal's rules, its times stand for the forecast. Tells the
 /// work done.
 std::int64_t polish(Problem& problem, Proposal& proposal, const Contention& contention,
-                    const PolishOptions& options);
+                    const PolishingOptions& options);
 
 }  // namespace elk::schedule

@@ -15,9 +15,9 @@ constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
 constexpr double kSlower = 1.03;
 
 /// The preloads that wait on chip reach over a few dozen ops: of long layers fewer settle.
-Shown layers_shown(const Places& places) {
-  return places.period() > kLong ? Shown{.settled = 1, .measured = 2, .all = 5}
-                                 : Shown{.settled = 3, .measured = 3, .all = 8};
+SketchLayers layers_shown(const LayerPlaces& places) {
+  return places.period() > kLong ? SketchLayers{.settled = 1, .measured = 2, .all = 5}
+                                 : SketchLayers{.settled = 3, .measured = 3, .all = 8};
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ void Sketch::list_writes() {
   }
 }
 
-void Sketch::put(std::int32_t at, const Part& part) {
+void Sketch::put(std::int32_t at, const OpSituation& part) {
   const auto i = static_cast<std::size_t>(at);
   situation_.works[i] = part.work;
   situation_.loads[i] = part.load;
@@ -134,7 +134,7 @@ void Sketch::settle(std::int32_t place) {
   if (!places_.repeats(place) || layers_ == 1) {
     return;
   }
-  const Part alike = known(place + places_.period());
+  const OpSituation alike = known(place + places_.period());
   for (std::int32_t layer = 1; layer < layers_; ++layer) {
     put(place + (layer * places_.period()), alike);
   }
@@ -146,7 +146,7 @@ void Sketch::set(std::int32_t place, const Choice& choice) {
       problem_.option(place, choice).footprint.rest - problem_.option(place, before).footprint.rest;
   const std::int32_t shown = places_.repeats(place) ? layers_ : 1;
   for (std::int32_t layer = 0; layer < shown && rest.value != 0; ++layer) {
-    for (const Life& life : lives_[subscript(index(place) + (layer * places_.period()))]) {
+    for (const Lifetime& life : lives_[subscript(index(place) + (layer * places_.period()))]) {
       for (std::int32_t at = life.first; at <= life.last; ++at) {
         situation_.base[static_cast<std::size_t>(at)] += rest;
       }
@@ -240,7 +240,7 @@ double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecas
     return kImpossible + static_cast<double>(issue.shortage->excess.value);
   }
   const auto play = [&](double slowness) {
-    cost::Sharing sharing = schedule::sharing(problem_.chip());
+    cost::ContentionRules sharing = schedule::sharing(problem_.chip());
     sharing.slowness = slowness;
     const cost::TimelineResult& times = forecaster.forecast({.works = situation_.works,
                                                              .loads = situation_.loads,
@@ -273,7 +273,7 @@ Bytes Sketch::piece(std::int32_t place) const {
 }
 
 Proposal Sketch::proposal(const Arrangement& arrangement) const {
-  Space space = space_;
+  PreloadLimits space = space_;
   space.not_before = first_slots(problem_, places_, arrangement);
   return {
       .choices = choices_, .space = space, .order = preload_order(problem_, places_, arrangement)};

@@ -13,7 +13,7 @@
 namespace elk::schedule {
 
 /// Layers of a sketch: some settle, the next are measured, and the last end.
-struct Shown {
+struct SketchLayers {
   std::int32_t settled;
   std::int32_t measured;
   std::int32_t all;
@@ -27,7 +27,7 @@ class Sketch {
   /// Every layer takes the choices of the middle one of the proposal.
   Sketch(Problem& problem, const Proposal& proposal);
 
-  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] const LayerPlaces& places() const { return places_; }
   [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
 
   /// Changes all ops at a place.
@@ -37,8 +37,8 @@ class Sketch {
   /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
   /// missing. Between changes, several threads may ask.
   [[nodiscard]] double seconds(const Arrangement& arrangement) const;
-  /// The same by a given forecaster. If the first forecast is over `most`, that is the answer: the
-  /// mean would hardly be less.
+  /// The seconds that a given forecaster finds. If the first forecast is over `most`, that is the
+  /// answer: the mean would hardly be less.
   [[nodiscard]] double seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
                                double most) const;
   /// Ops that a forecast looks at.
@@ -46,7 +46,7 @@ class Sketch {
 
   /// Seconds of the executes at a place alone, in all layers, beside no preload.
   [[nodiscard]] double execute_seconds(std::int32_t place) const;
-  /// The same of its preloads.
+  /// Seconds of the preloads of a place alone, in all layers.
   [[nodiscard]] double preload_seconds(std::int32_t place) const;
   /// Bytes in use at an execute by what does not wait for a later one.
   [[nodiscard]] Bytes used(std::int32_t place) const;
@@ -57,11 +57,6 @@ class Sketch {
   [[nodiscard]] Proposal proposal(const Arrangement& arrangement) const;
 
  private:
-  struct Life {
-    std::int32_t first;
-    std::int32_t last;
-  };
-
   void list_ops();
   void list_lives();
   void list_readers();
@@ -69,19 +64,19 @@ class Sketch {
   /// Where an op is shown; one that is not, where the next layer that is shown has it.
   [[nodiscard]] std::int32_t index(std::int32_t op) const;
   void settle(std::int32_t place);
-  void put(std::int32_t at, const Part& part);
+  void put(std::int32_t at, const OpSituation& part);
   [[nodiscard]] std::vector<std::int32_t> order(const Arrangement& arrangement) const;
   [[nodiscard]] std::vector<std::int32_t> earliest(const Arrangement& arrangement) const;
   [[nodiscard]] double layers_left_out(const cost::TimelineResult& times) const;
 
   Problem& problem_;
-  Space space_;
-  Places places_;
-  Shown shown_;
+  PreloadLimits space_;
+  LayerPlaces places_;
+  SketchLayers shown_;
   std::int32_t layers_;                             // shown
   std::vector<Choice> choices_;                     // of all ops
   std::vector<std::int32_t> ops_;                   // shown
-  std::vector<std::vector<Life>> lives_;            // of what each makes
+  std::vector<std::vector<Lifetime>> lives_;        // of what each makes
   std::vector<std::vector<std::int32_t>> readers_;  // of each op: places
   std::vector<Bytes> own_;                          // of each shown, as in its part
   std::vector<std::int32_t> not_before_;            // of each shown

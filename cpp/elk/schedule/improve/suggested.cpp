@@ -9,7 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/bound/neighbour_bound.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -39,7 +39,7 @@ std::optional<Choice> choice_of(Problem& problem, std::int32_t op,
 }  // namespace
 
 std::vector<std::vector<Choice>> suggested(Problem& problem, Bytes room) {
-  const std::vector<std::vector<std::int64_t>> cuts = standing_cuts(problem);
+  const std::vector<std::vector<std::int64_t>> cuts = neighbour_cuts(problem);
   std::vector<std::vector<Choice>> result(problem.fronts().size());
   std::set<std::pair<std::int32_t, std::vector<std::int64_t>>> known;
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {

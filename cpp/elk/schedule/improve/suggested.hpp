@@ -8,7 +8,7 @@
 
 namespace elk::schedule {
 
-/// Choices of each front that the bound takes (`standing_cuts`), where they fit in `room`: good
+/// Choices of each front that the bound takes (`neighbour_cuts`), where they fit in `room`: good
 /// together, they need not be among the best of any op alone. Nothing rotates, and preloads bring
 /// as much as there is of their op's states. Adds the plans to the fronts.
 [[nodiscard]] std::vector<std::vector<Choice>> suggested(Problem& problem, Bytes room);

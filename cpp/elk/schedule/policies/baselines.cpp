@@ -20,7 +20,7 @@ enum class Fill : std::uint8_t { Largest, Smallest };
 
 /// One front's plans by what they cost with every preload in its largest or smallest state.
 struct Ranked {
-  std::vector<Step> steps;  // cost rises, space falls
+  std::vector<StaircaseStep> steps;  // cost rises, space falls
 };
 
 Choice at_fill(const cost::Front& front, std::size_t option, Fill fill) {
@@ -29,7 +29,7 @@ Choice at_fill(const cost::Front& front, std::size_t option, Fill fill) {
 }
 
 Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill) {
-  std::vector<Step> steps;
+  std::vector<StaircaseStep> steps;
   for (std::size_t k = 0; k < front.options.size(); ++k) {
     const cost::PlanOption& plan = front.options[k];
     const Choice choice = at_fill(front, k, fill);
@@ -39,11 +39,11 @@ Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill)
                              (contention.late * state.time.value),
                      .space = plan.footprint.space});
   }
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+  std::sort(steps.begin(), steps.end(), [](const StaircaseStep& a, const StaircaseStep& b) {
     return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
   });
   Ranked result{.steps = {}};
-  for (const Step& step : steps) {
+  for (const StaircaseStep& step : steps) {
     if (result.steps.empty() || step.space < result.steps.back().space) {
       result.steps.push_back(step);
     }
@@ -52,9 +52,9 @@ Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill)
 }
 
 /// The cheapest plan of at most `limit` bytes; the smallest one where none is.
-const Step& fastest_within(const Ranked& front, Bytes limit) {
+const StaircaseStep& fastest_within(const Ranked& front, Bytes limit) {
   const auto found = std::find_if(front.steps.begin(), front.steps.end(),
-                                  [&](const Step& step) { return step.space <= limit; });
+                                  [&](const StaircaseStep& step) { return step.space <= limit; });
   return found != front.steps.end() ? *found : front.steps.back();
 }
 
@@ -108,16 +108,16 @@ std::int32_t largest_state(const cost::PlanOption& plan, Bytes left) {
   return static_cast<std::int32_t>(plan.states.size()) - 1;
 }
 
-struct Split {
+struct SramShare {
   Bytes execute;
   double seconds;
 };
 
 /// Splits next to one another under which every op takes the same plan.
-struct Run {
+struct ShareRange {
   Fill fill;
   std::vector<Choice> choices;
-  std::vector<Split> splits;
+  std::vector<SramShare> splits;
 };
 
 Proposal proposal(const std::vector<Choice>& choices, Bytes execute, Bytes room) {
@@ -135,11 +135,11 @@ std::vector<Bytes> limits(const std::vector<Bytes>& beside, Bytes execute, Bytes
 }
 
 /// All splits with preloads filled as `fill` says, in runs.
-std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
-                      const std::vector<Bytes>& beside, Bytes room, Fill fill) {
-  std::vector<Run> result;
+std::vector<ShareRange> runs(const Problem& problem, const std::vector<Ranked>& fronts,
+                             const std::vector<Bytes>& beside, Bytes room, Fill fill) {
+  std::vector<ShareRange> result;
   for (std::int64_t k = 1; k < kSplits; ++k) {
-    const Split split{.execute = {room.value / kSplits * k}, .seconds = 0.0};
+    const SramShare split{.execute = {room.value / kSplits * k}, .seconds = 0.0};
     std::vector<Choice> choices = choose(problem, fronts, limits(beside, split.execute, room));
     const bool again =
         !result.empty() && result.back().choices == choices && result.back().splits.size() < kRun;
@@ -152,13 +152,13 @@ std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
 }
 
 /// Seconds of each split of a run; endless where preloads do not fit.
-std::vector<Split> timed(const Problem& problem, const Run& run, Bytes room) {
+std::vector<SramShare> timed(const Problem& problem, const ShareRange& run, Bytes room) {
   const Situation now = estimate(problem, run.choices);
-  std::vector<Split> result = run.splits;
+  std::vector<SramShare> result = run.splits;
   std::vector<std::int32_t> issued_before;  // of the last one that fits
   double seconds = 0.0;
-  for (Split& split : result) {
-    const Space space{.room = room, .preload_room = room - split.execute, .not_before = {}};
+  for (SramShare& split : result) {
+    const PreloadLimits space{.room = room, .preload_room = room - split.execute, .not_before = {}};
     Issue issue = issue_early(problem, now, problem.loaded(), space);
     if (issue.shortage) {
       split.seconds = std::numeric_limits<double>::infinity();
@@ -212,15 +212,15 @@ std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& con
   const std::vector<Ranked> smallest = rank_all(problem, contention, Fill::Smallest);
   const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
   const std::vector<Bytes> beside = beside_live(problem, choose(problem, largest, all), room);
-  std::vector<Run> all_runs = runs(problem, largest, beside, room, Fill::Largest);
-  for (Run& run : runs(problem, smallest, beside, room, Fill::Smallest)) {
+  std::vector<ShareRange> all_runs = runs(problem, largest, beside, room, Fill::Largest);
+  for (ShareRange& run : runs(problem, smallest, beside, room, Fill::Smallest)) {
     all_runs.push_back(std::move(run));
   }
-  const std::vector<std::vector<Split>> splits =
-      parallel_map(all_runs, [&](const Run& run) { return timed(problem, run, room); }, threads);
+  const std::vector<std::vector<SramShare>> splits = parallel_map(
+      all_runs, [&](const ShareRange& run) { return timed(problem, run, room); }, threads);
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < splits.size(); ++i) {
-    for (const Split& split : splits[i]) {
+    for (const SramShare& split : splits[i]) {
       if (split.seconds < std::numeric_limits<double>::infinity()) {
         ranks.push_back({.seconds = split.seconds,
                          .execute = split.execute.value,

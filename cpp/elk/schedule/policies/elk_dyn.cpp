@@ -24,10 +24,10 @@ constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no an
 void propose_induced(Searcher& search) {
   const Bytes room = search.room();
   for (const std::int64_t unused : kUnusedParts) {
-    Induced induced = induce(search.problem(), search.contention(),
-                             {room.value - (room.value / kPartsOfRoom * unused)});
+    InductionResult induced = induce(search.problem(), search.contention(),
+                                     {room.value - (room.value / kPartsOfRoom * unused)});
     search.solved_layers() = induced.solved_layers;
-    const Space space{.room = room, .preload_room = room, .not_before = {}};
+    const PreloadLimits space{.room = room, .preload_room = room, .not_before = {}};
     if (search.consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
       return;
     }
@@ -41,7 +41,7 @@ void propose_carried(Searcher& search) {
     return;
   }
   const Contender best = search.contenders().front();
-  const Space space{.room = search.room(), .preload_room = search.room(), .not_before = {}};
+  const PreloadLimits space{.room = search.room(), .preload_room = search.room(), .not_before = {}};
   for (auto& choices : carried(search.problem(), best.proposal.choices, best.times.total)) {
     if (!search.keep(Policy::ElkDyn, {.choices = choices, .space = space})) {
       search.keep(Policy::ElkDyn,

@@ -32,7 +32,7 @@ struct Budget {
   std::size_t starts;
   std::int64_t orders;
   std::int64_t anneal;
-  std::int64_t knowing;  // the same where the bound suggests plans
+  std::int64_t knowing;  // as `anneal`, where the bound suggests plans
   std::int64_t moves;    // of each place, at most: small models need no more
 };
 
@@ -64,13 +64,13 @@ struct Rewritten {
 };
 
 /// One chain of changes.
-struct Chain {
+struct AnnealingStart {
   Proposal start;
   Arrangement arrangement;
 };
 
-Rewritten annealed(const Problem& problem, const Chain& chain, const Contention& contention,
-                   const Budget& limits, AnnealOptions options) {
+Rewritten annealed(const Problem& problem, const AnnealingStart& chain,
+                   const Contention& contention, const Budget& limits, AnnealingOptions options) {
   Problem own(problem);
   Sketch sketch(own, chain.start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
@@ -84,7 +84,7 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
   }
   options.hot *= knows ? kKnowing : 1.0;
   Watch::expect(options.watch, options.most);
-  const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
+  const AnnealingResult found = anneal(own, sketch, chain.arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const Choice& choice = result.proposal.choices[static_cast<std::size_t>(op)];
@@ -111,10 +111,10 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
                               const Contention& contention, const FullOptions& options,
                               OrderSearch& search) {
   const Budget limits = budget(options.effort);
-  std::vector<Chain> chains;
+  std::vector<AnnealingStart> chains;
   std::vector<Proposal> result;
   for (const Proposal& start : starts) {
-    Chain chain{
+    AnnealingStart chain{
         .start = {.choices = start.choices,
                   .space = {.room = options.room, .preload_room = options.room, .not_before = {}}},
         .arrangement = {}};
@@ -124,7 +124,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
     chains.push_back(std::move(chain));
   }
   for (std::size_t i = 1; i < kLeftFree.size() && !starts.empty(); ++i) {
-    Chain& chain = chains.emplace_back(chains.front());
+    AnnealingStart& chain = chains.emplace_back(chains.front());
     chain.start.space.room -= Bytes{options.room.value / kPartsOfRoom * kLeftFree[i]};
   }
   std::vector<std::size_t> seeds(chains.size());

@@ -81,10 +81,10 @@ std::vector<Seconds> least_forecasts(const std::vector<Found>& finals, Policy as
 
 }  // namespace
 
-std::optional<Placed> shortest_placed(const Problem& problem, Policy policy,
-                                      std::span<const Contender> contenders, Bytes room,
-                                      int threads) {
-  std::optional<Placed> result;
+std::optional<PlacedCandidate> shortest_placed(const Problem& problem, Policy policy,
+                                               std::span<const Contender> contenders, Bytes room,
+                                               int threads) {
+  std::optional<PlacedCandidate> result;
   Seconds best = kEndless;
   for (const Contender& contender : contenders) {
     if (contender.policy != policy || best <= contender.times.total) {

@@ -15,9 +15,9 @@ namespace elk::schedule {
 
 /// The placed program of `policy` with the shortest forecast; none if no contender has addresses.
 /// `contenders` has those of all policies, shortest first.
-[[nodiscard]] std::optional<Placed> shortest_placed(const Problem& problem, Policy policy,
-                                                    std::span<const Contender> contenders,
-                                                    Bytes room, int threads);
+[[nodiscard]] std::optional<PlacedCandidate> shortest_placed(const Problem& problem, Policy policy,
+                                                             std::span<const Contender> contenders,
+                                                             Bytes room, int threads);
 
 /// The best of `finals`, of which there is at least one, by the judge of `options`. Those whose
 /// forecast is so far behind the best of their effort that they have not been seen to win are not

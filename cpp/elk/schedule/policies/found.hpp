@@ -19,7 +19,7 @@ namespace elk::schedule {
 /// A schedule as a placed program, with its forecast.
 struct Found {
   Schedule schedule;
-  std::vector<InPlace> in_place;
+  std::vector<InPlaceCost> in_place;
   program::Program program;
   std::vector<Bytes> occupancy;
   cost::TimelineResult times;

@@ -46,7 +46,7 @@ Ideal ideal_of(Problem& problem, std::vector<Choice> choices) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     result.in_place.push_back(problem.in_place(op, result.schedule.ops));
   }
-  result.times = ideal_times(problem, situation(problem, result.schedule.ops, Rules::Ideal));
+  result.times = ideal_times(problem, situation(problem, result.schedule.ops, TimingRules::Ideal));
   return result;
 }
 
@@ -57,7 +57,8 @@ std::vector<Choice> best_of(Problem& problem, const Ideal& start,
   Seconds least = start.times.total;
   for (const std::vector<Choice>& some : found) {
     std::vector<Choice> choices = least_preloaded(problem, some);
-    const Seconds seconds = ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
+    const Seconds seconds =
+        ideal_times(problem, situation(problem, choices, TimingRules::Ideal)).total;
     if (seconds < least) {
       least = seconds;
       best = std::move(choices);
@@ -74,7 +75,7 @@ Ideal ideal(Problem& problem, const Ideal& start, const std::vector<std::vector<
             const IdealOptions& options) {
   Proposal best{.choices = best_of(problem, start, found), .space = {}};
   polish(problem, best, contention(problem),
-         {.most = options.most, .threads = options.threads, .rules = Rules::Ideal});
+         {.most = options.most, .threads = options.threads, .rules = TimingRules::Ideal});
   return ideal_of(problem, std::move(best.choices));
 }
 

@@ -15,7 +15,7 @@ namespace elk::schedule {
 /// each side.
 struct Ideal {
   Schedule schedule;
-  std::vector<InPlace> in_place;
+  std::vector<InPlaceCost> in_place;
   cost::TimelineResult times;
 };
 

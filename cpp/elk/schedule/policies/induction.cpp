@@ -22,7 +22,7 @@ constexpr std::int64_t kMostWork = 4'000'000;
 Time ticks(double seconds) { return to_picoseconds({seconds}).value; }
 
 /// What is known of a scheduled op, counted back from the end.
-struct Slot {
+struct ScheduledOp {
   Choice choice;
   std::int32_t ahead;  // q: places of the preload order that are issued before the execute
   Time start;          // of the execute
@@ -31,7 +31,7 @@ struct Slot {
 };
 
 /// One preload number for an op, with what it leads to.
-struct Candidate {
+struct PreloadNumber {
   Allocation allocation;
   std::int32_t ahead;
   Time start;
@@ -52,7 +52,7 @@ class Induction {
     live_ = live_bytes(problem, cheapest());
   }
 
-  Induced run() {
+  InductionResult run() {
     std::int32_t solved = 0;
     std::map<std::vector<Time>, std::int32_t> known;  // the op at which a state was last met
     for (std::int32_t op = problem_.op_count() - 1; op >= 0; --op) {
@@ -72,8 +72,8 @@ class Induction {
   }
 
  private:
-  Slot& slot(std::int32_t op) { return slots_[static_cast<std::size_t>(op)]; }
-  [[nodiscard]] const Slot& slot(std::int32_t op) const {
+  ScheduledOp& slot(std::int32_t op) { return slots_[static_cast<std::size_t>(op)]; }
+  [[nodiscard]] const ScheduledOp& slot(std::int32_t op) const {
     return slots_[static_cast<std::size_t>(op)];
   }
 
@@ -93,7 +93,7 @@ class Induction {
   [[nodiscard]] std::vector<Choice> choices() const {
     std::vector<Choice> result;
     result.reserve(slots_.size());
-    for (const Slot& slot : slots_) {
+    for (const ScheduledOp& slot : slots_) {
       result.push_back(slot.choice);
     }
     return result;
@@ -126,9 +126,9 @@ class Induction {
     const std::int32_t most = op + 1 < problem_.op_count()
                                   ? std::max(slot(op + 1).ahead, least)
                                   : static_cast<std::int32_t>(loaded_.size());
-    std::optional<Candidate> best;
+    std::optional<PreloadNumber> best;
     for (std::int32_t ahead = least; ahead <= most; ++ahead) {
-      Candidate candidate = consider(op, ahead);
+      PreloadNumber candidate = consider(op, ahead);
       work_ += candidate.allocation.work;
       if (!candidate.allocation.fits && best) {
         break;
@@ -143,17 +143,17 @@ class Induction {
     commit(op, *best);
   }
 
-  [[nodiscard]] Candidate consider(std::int32_t op, std::int32_t ahead) const {
-    std::vector<Resident> residents;
+  [[nodiscard]] PreloadNumber consider(std::int32_t op, std::int32_t ahead) const {
+    std::vector<WaitingOp> residents;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
       const std::int32_t other = loaded_[static_cast<std::size_t>(place)];
       residents.push_back({.op = other, .choice = slot(other).choice});
     }
-    Candidate result{.allocation = allocate(problem_, stairs(op), std::move(residents),
-                                            room_ - others(op), contention_),
-                     .ahead = ahead,
-                     .start = 0,
-                     .key = 0};
+    PreloadNumber result{.allocation = allocate(problem_, stairs(op), std::move(residents),
+                                                room_ - others(op), contention_),
+                         .ahead = ahead,
+                         .start = 0,
+                         .key = 0};
     const Choice& choice = result.allocation.choice;
     const Time end = std::max(next_start(op) + ticks(result.allocation.added), load_start(ahead));
     result.start = end + duration(op, choice, end, ahead);
@@ -183,7 +183,7 @@ class Induction {
   [[nodiscard]] Time duration(std::int32_t op, const Choice& choice, Time end,
                               std::int32_t ahead) const {
     const cost::PlanOption& option = problem_.option(op, choice);
-    const cost::Work alone = work(option, problem_.state(op, choice), option.gather);
+    const cost::ExecuteCost alone = work(option, problem_.state(op, choice), option.gather);
     const Time length = ticks(alone.alone().value);
     double wire = 0.0;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
@@ -191,7 +191,7 @@ class Induction {
       const Time overlap =
           std::min(end + length, slot(other).load_start) - std::max(end, slot(other).load_end);
       if (overlap > 0) {
-        const cost::Load load_alone =
+        const cost::PreloadCost load_alone =
             load(problem_.state(other, slot(other).choice), problem_.chip());
         wire += static_cast<double>(overlap) * load_alone.share;
       }
@@ -200,9 +200,9 @@ class Induction {
     return ticks(Contention{.share = share, .drag = contention_.drag}.seconds(alone));
   }
 
-  void commit(std::int32_t op, const Candidate& candidate) {
+  void commit(std::int32_t op, const PreloadNumber& candidate) {
     std::int32_t last = op;
-    for (const Resident& resident : candidate.allocation.residents) {
+    for (const WaitingOp& resident : candidate.allocation.residents) {
       if (slot(resident.op).choice.state != resident.choice.state) {
         slot(resident.op).choice = resident.choice;
         last = resident.op;
@@ -217,7 +217,7 @@ class Induction {
 
   /// The op's times under the choices in force.
   void settle(std::int32_t op) {
-    Slot& at = slot(op);
+    ScheduledOp& at = slot(op);
     const Time end = std::max(next_start(op), load_start(at.ahead));
     at.start = end + duration(op, at.choice, end, at.ahead);
     at.load_end = std::max(at.start, load_start(behind(op)));
@@ -230,9 +230,9 @@ class Induction {
   /// Every number that a decision before `op` can depend on, relative to the start of `op`.
   [[nodiscard]] std::vector<Time> signature(std::int32_t op) const {
     std::vector<Time> result;
-    const Slot& origin = slot(op);
+    const ScheduledOp& origin = slot(op);
     for (std::int32_t k = op; k <= last_waiting(op); ++k) {
-      const Slot& at = slot(k);
+      const ScheduledOp& at = slot(k);
       result.insert(result.end(), {at.choice.option, at.choice.state, at.ahead - problem_.rank(op),
                                    origin.start - at.start, origin.start - at.load_start,
                                    origin.start - at.load_end});
@@ -259,7 +259,7 @@ class Induction {
       return false;
     }
     const Time step = slot(op).start - slot(before).start;
-    const std::vector<Slot> model(slots_);
+    const std::vector<ScheduledOp> model(slots_);
     for (std::int32_t to = 0; to < layer + reach; ++to) {
       const std::int32_t from = layer + (to < reach ? to : reach + ((to - reach) % turn));
       copy_layer(model, from, to, step * ((from - to) / turn));
@@ -267,13 +267,14 @@ class Induction {
     return true;
   }
 
-  void copy_layer(const std::vector<Slot>& model, std::int32_t from, std::int32_t to, Time shift) {
+  void copy_layer(const std::vector<ScheduledOp>& model, std::int32_t from, std::int32_t to,
+                  Time shift) {
     const ir::Repeat& repeat = *problem_.graph().repeat;
     const std::int32_t source = repeat.begin + (from * repeat.period);
     const std::int32_t target = repeat.begin + (to * repeat.period);
     const std::int32_t places = problem_.rank(source) - problem_.rank(target);
     for (std::int32_t k = 0; k < repeat.period; ++k) {
-      Slot copy = model[static_cast<std::size_t>(source) + static_cast<std::size_t>(k)];
+      ScheduledOp copy = model[static_cast<std::size_t>(source) + static_cast<std::size_t>(k)];
       copy.ahead -= places;
       copy.start += shift;
       copy.load_end += shift;
@@ -286,7 +287,7 @@ class Induction {
   const Contention& contention_;
   Bytes room_;
   const std::vector<std::int32_t>& loaded_;
-  std::vector<Slot> slots_;
+  std::vector<ScheduledOp> slots_;
   std::vector<Staircase> stairs_;
   std::vector<Bytes> live_;
   std::int64_t work_ = 0;  // moves compared
@@ -294,7 +295,7 @@ class Induction {
 
 }  // namespace
 
-Induced induce(const Problem& problem, const Contention& contention, Bytes room) {
+InductionResult induce(const Problem& problem, const Contention& contention, Bytes room) {
   return Induction(problem, contention, room).run();
 }
 
@@ -309,9 +310,9 @@ Contention contention(const Problem& problem) {
   }
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto front = static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
-    const Step& cheapest = stairs[front].front();
+    const StaircaseStep& cheapest = stairs[front].front();
     executes += cheapest.cost;
-    const cost::Load alone = load(problem.state(op, cheapest.choice), problem.chip());
+    const cost::PreloadCost alone = load(problem.state(op, cheapest.choice), problem.chip());
     loads += alone.time.value;
     wire += alone.time.value * alone.share;
   }

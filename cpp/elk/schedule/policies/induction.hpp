@@ -11,7 +11,7 @@
 namespace elk::schedule {
 
 /// What backward induction found.
-struct Induced {
+struct InductionResult {
   std::vector<Choice> choices;
   std::int32_t solved_layers;  // periods solved before the state repeated
 };
@@ -20,7 +20,8 @@ struct Induced {
 /// model, with the SRAM allocated between the execute and the preloads that wait (design 6.1, 6.2;
 /// ELK 4.2). Preloads go in execution order. Time is counted back from the end in picoseconds, so
 /// that the state of two layers can be compared exactly and the rest copied (design 6.7).
-[[nodiscard]] Induced induce(const Problem& problem, const Contention& contention, Bytes room);
+[[nodiscard]] InductionResult induce(const Problem& problem, const Contention& contention,
+                                     Bytes room);
 
 /// The average share of the port that preloads take when each op runs at its cheapest.
 [[nodiscard]] Contention contention(const Problem& problem);

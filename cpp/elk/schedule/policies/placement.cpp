@@ -37,7 +37,7 @@ std::vector<Bytes> with_stores(const Problem& problem, const Contender& candidat
 
 /// No earlier than the capacity rule believes that stores are over: the next op's preload follows
 /// them.
-std::vector<std::int32_t> after_stores(const Problem& problem, const Space& space) {
+std::vector<std::int32_t> after_stores(const Problem& problem, const PreloadLimits& space) {
   std::vector<std::int32_t> result = space.not_before;
   result.resize(static_cast<std::size_t>(problem.op_count()), 0);
   for (const ir::Store& store : stores(problem)) {
@@ -57,7 +57,7 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
   const Proposal& proposal = candidate.proposal;
   std::vector<Issue> result;
   for (const std::int64_t unused : kUnusedParts) {
-    Space space = proposal.space;
+    PreloadLimits space = proposal.space;
     space.room -= {room.value / kPartsOfRoom * unused};
     result.push_back(issue(problem, proposal, candidate.situation, space));
     if (result.back().shortage) {
@@ -69,7 +69,7 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
     Situation held = candidate.situation;
     held.base = with_stores(problem, candidate, result.front().issued_before);
     result.push_back(issue(problem, proposal, held, proposal.space));
-    Space space = proposal.space;
+    PreloadLimits space = proposal.space;
     space.not_before = after_stores(problem, space);
     result.push_back(issue(problem, proposal, candidate.situation, space));
   }
@@ -77,7 +77,7 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
   return result;
 }
 
-/// Those that take less than `best`, each once, the shortest forecast first.
+/// The trials that take less than `best`, each once, the shortest forecast first.
 std::vector<Trial> trials(const Problem& problem, const Contender& candidate, Seconds best,
                           Bytes room) {
   std::vector<Trial> result;
@@ -136,8 +136,8 @@ std::optional<std::pair<std::size_t, program::Program>> first_placed(const Probl
   return std::nullopt;
 }
 
-std::vector<InPlace> in_place(Problem& problem, const std::vector<Choice>& choices) {
-  std::vector<InPlace> result;
+std::vector<InPlaceCost> in_place(Problem& problem, const std::vector<Choice>& choices) {
+  std::vector<InPlaceCost> result;
   result.reserve(choices.size());
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     result.push_back(problem.in_place(op, choices));
@@ -152,7 +152,7 @@ const std::vector<std::int32_t>& preload_order(const Problem& problem, const Pro
 }
 
 Issue issue(const Problem& problem, const Proposal& proposal, const Situation& situation,
-            const Space& space) {
+            const PreloadLimits& space) {
   if (proposal.order.empty()) {
     return issue_early(problem, situation, problem.loaded(), space);
   }
@@ -176,7 +176,7 @@ program::Program unplaced_program(const Problem& problem, const Schedule& schedu
     result.ops.push_back({.execute = option.plan,
                           .divisor = problem.state(op, choice).divisor,
                           .tree = option.tree,
-                          .ring = option.way == partition::Way::Ring});
+                          .ring = option.way == partition::CollectiveAlgorithm::Ring});
   }
   result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
   return result;
@@ -197,24 +197,24 @@ std::optional<program::Program> placed_program(const Problem& problem, const Sch
   return result;
 }
 
-std::optional<Placed> place(const Problem& problem, const Contender& candidate, Seconds best,
-                            Bytes room, int threads) {
+std::optional<PlacedCandidate> place(const Problem& problem, const Contender& candidate,
+                                     Seconds best, Bytes room, int threads) {
   std::vector<Trial> all = trials(problem, candidate, best, room);
   const std::size_t width = threads == 1 ? 1 : 2;
   for (std::size_t at = 0; at < all.size(); at += width) {
     const std::span<Trial> some(&all[at], std::min(width, all.size() - at));
     if (auto first = first_placed(problem, candidate, some, room, threads)) {
       Trial& trial = some[first->first];
-      return Placed{.candidate = &candidate,
-                    .issued_before = std::move(trial.issued_before),
-                    .times = std::move(trial.times),
-                    .program = std::move(first->second)};
+      return PlacedCandidate{.candidate = &candidate,
+                             .issued_before = std::move(trial.issued_before),
+                             .times = std::move(trial.times),
+                             .program = std::move(first->second)};
     }
   }
   return std::nullopt;
 }
 
-Found found(Problem& problem, Placed placed) {
+Found found(Problem& problem, PlacedCandidate placed) {
   const Contender& candidate = *placed.candidate;
   Found result{.schedule = schedule_of(problem, candidate, std::move(placed.issued_before)),
                .in_place = {},

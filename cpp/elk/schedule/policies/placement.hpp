@@ -33,19 +33,19 @@ struct Contender {
 
 /// When a proposal's preloads are issued within `space`.
 [[nodiscard]] Issue issue(const Problem& problem, const Proposal& proposal,
-                          const Situation& situation, const Space& space);
+                          const Situation& situation, const PreloadLimits& space);
 
 /// The program of a schedule, its buffers without addresses.
 [[nodiscard]] program::Program unplaced_program(const Problem& problem, const Schedule& schedule);
 
-/// The same with addresses; none if it does not fit in `room` bytes of a core, or is not wanted any
-/// more.
+/// The program of a schedule, its buffers with addresses; none if it does not fit in `room` bytes
+/// of a core, or is not wanted any more.
 [[nodiscard]] std::optional<program::Program> placed_program(
     const Problem& problem, const Schedule& schedule, Bytes room,
     const program::Unwanted& unwanted = {});
 
 /// A candidate with addresses.
-struct Placed {
+struct PlacedCandidate {
   const Contender* candidate;
   std::vector<std::int32_t> issued_before;
   cost::TimelineResult times;
@@ -55,10 +55,11 @@ struct Placed {
 /// Places the candidate, with less look-ahead each time that this fails, as long as its forecast is
 /// below `best`. Where a thread is free for it, two attempts run side by side: the first that
 /// succeeds counts.
-[[nodiscard]] std::optional<Placed> place(const Problem& problem, const Contender& candidate,
-                                          Seconds best, Bytes room, int threads);
+[[nodiscard]] std::optional<PlacedCandidate> place(const Problem& problem,
+                                                   const Contender& candidate, Seconds best,
+                                                   Bytes room, int threads);
 
-[[nodiscard]] Found found(Problem& problem, Placed placed);
+[[nodiscard]] Found found(Problem& problem, PlacedCandidate placed);
 
 /// Forecasts what was found anew, at what the problem now says of its costs.
 void reprice(Problem& problem, Found& found);

@@ -28,7 +28,7 @@ void propose(Searcher& search);
 
 /// What a policy may start from.
 enum class Starts : std::uint8_t {
-  Nothing,  // it proposes by itself, and no other policy counts what it proposes
+  Nothing,  // a policy proposes by itself, and no other counts what it proposes
   Below,    // policies before it that start so propose first, and are among its candidates
   All,      // all that other policies choose; it proposes nothing
 };

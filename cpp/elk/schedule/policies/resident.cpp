@@ -70,11 +70,11 @@ std::vector<Stay> stays(const Problem& problem, const cost::Front& front,
   return result;
 }
 
-struct Move {
+struct StayMove {
   double worth;
   std::int32_t op;
 
-  friend bool operator<(const Move& a, const Move& b) {
+  friend bool operator<(const StayMove& a, const StayMove& b) {
     return std::tie(a.worth, b.op) < std::tie(b.worth, a.op);
   }
 };
@@ -125,7 +125,7 @@ class Reside {
   const Problem& problem_;
   std::vector<std::vector<Stay>> fronts_;
   std::vector<std::size_t> at_;
-  std::priority_queue<Move> moves_;
+  std::priority_queue<StayMove> moves_;
   Bytes total_{0};
 };
 

@@ -136,13 +136,13 @@ void Searcher::settle() {
   std::vector<Policy> policies = policies_to(options_->policy);
   policies.erase(policies.begin(), policies.begin() + static_cast<std::ptrdiff_t>(settled_));
   settled_ += policies.size();
-  std::vector<std::optional<Placed>> placed = parallel_map(
+  std::vector<std::optional<PlacedCandidate>> placed = parallel_map(
       policies,
       [&](Policy policy) {
         return shortest_placed(*problem_, policy, candidates_, room_, options_->threads);
       },
       options_->threads);
-  for (std::optional<Placed>& one : placed) {
+  for (std::optional<PlacedCandidate>& one : placed) {
     if (one) {
       finals_.push_back(found(*problem_, std::move(*one)));
     }

@@ -17,8 +17,8 @@
 #include "elk/cost/exchange/link_use.hpp"
 #include "elk/ir/op_key.hpp"
 #include "elk/partition/collective.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/needs.hpp"
 #include "elk/partition/rotation.hpp"
 #include "elk/program/expand/gather.hpp"
 #include "elk/program/expand/loading.hpp"
@@ -48,21 +48,21 @@ class Abroad {
   void add(std::int32_t from, std::span<const std::int32_t> receivers, std::int64_t bytes) {
     if (between_) {
       const auto there = static_cast<std::int32_t>(receivers.front() / cores_);
-      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, chip::Turn::RowFirst,
+      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, chip::DimOrder::RowFirst,
                     bytes);
     }
     if (ports_ == cores_) {
       return;  // Every core has a port of its own.
     }
     const std::int32_t out = port(from);
-    links_.add(from, {&out, 1}, chip::Turn::RowFirst, bytes);
+    links_.add(from, {&out, 1}, chip::DimOrder::RowFirst, bytes);
     for (std::size_t i = 0; i < receivers.size();) {
       const std::int32_t in = port(receivers[i]);
       std::size_t end = i + 1;
       while (end < receivers.size() && port(receivers[end]) == in) {
         ++end;
       }
-      links_.add(in, receivers.subspan(i, end - i), chip::Turn::RowFirst, bytes);
+      links_.add(in, receivers.subspan(i, end - i), chip::DimOrder::RowFirst, bytes);
       i = end;
     }
   }
@@ -83,7 +83,7 @@ class Abroad {
 };
 
 LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
-  program::Traffic ports = program::no_sends(exchange, chip);
+  program::PortTraffic ports = program::no_sends(exchange, chip);
   const std::int64_t cores = chip::total_cores(chip);
   std::vector<std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
   cost::LinkLoads links(chip);
@@ -99,7 +99,7 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
     const auto add_ways = [&](std::int64_t there, std::span<const std::int32_t> receivers) {
       for (const std::int32_t core : sources) {
         if (core / chip.core.count == there) {
-          links.add(core, receivers, chip::Turn::RowFirst, bytes);
+          links.add(core, receivers, chip::DimOrder::RowFirst, bytes);
         } else {
           abroad.add(core, receivers, bytes);
         }
@@ -127,17 +127,17 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
 }
 
 /// Where the slices of an operand go on one chip.
-using Slices = std::vector<program::Cores>;
+using PreloadSlices = std::vector<program::Cores>;
 
 /// Of each chip the cores, numbered on it, that one slice goes to: several where it multicasts.
-std::vector<Slices> slices_of(const program::Loading& loading, std::size_t operand,
-                              const chip::Chip& chip) {
-  std::vector<Slices> result(subscript(chip.chips));
-  for (const program::LoadPiece& piece : loading.pieces) {
+std::vector<PreloadSlices> slices_of(const program::Loading& loading, std::size_t operand,
+                                     const chip::Chip& chip) {
+  std::vector<PreloadSlices> result(subscript(chip.chips));
+  for (const program::LoadingPiece& piece : loading.pieces) {
     if (piece.operand != static_cast<std::int32_t>(operand)) {
       continue;
     }
-    Slices& here = result[subscript(piece.chip)];
+    PreloadSlices& here = result[subscript(piece.chip)];
     const auto first = static_cast<std::int32_t>(piece.chip * chip.core.count);
     for (const std::int32_t core : piece.cores) {
       if (core == piece.cores.front() || !chip.interconnect.multicast) {
@@ -191,8 +191,8 @@ bool counts_links(const chip::Chip& chip, std::int64_t most) {
   return chip::routed(chip) && chip::total_cores(chip) <= most;
 }
 
-cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,
-                                bool wide) {
+cost::ExchangeCost exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,
+                                    bool wide) {
   return exchange_of(counted(exchange, chip), chip, wide);
 }
 
@@ -202,28 +202,29 @@ LinkCount count_gather(const ir::Graph& graph, const ir::Op& op, const partition
   return counted(program::gather({graph, op, placed, chip}, have), chip);
 }
 
-cost::Exchange exchange_of(const LinkCount& count, const chip::Chip& chip, bool wide) {
+cost::ExchangeCost exchange_of(const LinkCount& count, const chip::Chip& chip, bool wide) {
   cost::Traffic traffic = count.traffic;
   traffic.wide = wide;
-  cost::Exchange result = cost::Fabric(chip).exchange(traffic);
+  cost::ExchangeCost result = cost::Fabric(chip).exchange(traffic);
   result.use = count.use;
   return result;
 }
 
-Deliveries::Deliveries(const chip::Chip& chip, LoadCounts* kept)
+Deliveries::Deliveries(const chip::Chip& chip, PreloadCounts* kept)
     : chip_(chip), one_(chip), kept_(kept), attached_(chip::attached_cores(chip)) {
   one_.chips = 1;
 }
 
-Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                                    const cost::PlanOption& option, std::int64_t divisor) {
-  Loads& known = known_[key_of(op, operand, option.plan, divisor, chip_)];
+Deliveries::GridLoads Deliveries::loads(const ir::Graph& graph, const ir::Op& op,
+                                        std::size_t operand, const cost::PlanOption& option,
+                                        std::int64_t divisor) {
+  GridLoads& known = known_[key_of(op, operand, option.plan, divisor, chip_)];
   if (known != nullptr) {
     return known;
   }
   const program::OpPlan plan{.execute = option.plan,
                              .divisor = std::vector<std::int64_t>(op.operands.size(), divisor)};
-  const std::vector<Slices> slices =
+  const std::vector<PreloadSlices> slices =
       slices_of(program::preload({graph, op, plan, chip_}), operand, chip_);
   std::vector<std::int32_t> all;
   std::vector<std::int32_t> here;
@@ -253,7 +254,7 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
   for (std::size_t module = 0; module < nodes.size(); ++module) {
     const std::size_t first = injected.size();
     injected.resize(first + attached_[module].size(), 0);
-    std::vector<chip::Turn> turns;
+    std::vector<chip::DimOrder> turns;
     turns.reserve(attached_[module].size());
     for (const CoreId entry : attached_[module]) {
       turns.push_back(chip::turn_at(chip_, entry));
@@ -283,7 +284,7 @@ std::vector<std::int64_t> Deliveries::bytes_on_links(const ir::Graph& graph, con
     }
     const std::int64_t bytes =
         ceil_div(slice_bytes(graph, op, k, option, state.divisor[k]), modules);
-    const Loads slices = loads(graph, op, k, option, state.divisor[k]);
+    const GridLoads slices = loads(graph, op, k, option, state.divisor[k]);
     sum.resize(slices->size(), 0);
     for (std::size_t i = 0; i < sum.size(); ++i) {
       sum[i] += bytes * (*slices)[i];
@@ -298,8 +299,8 @@ void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOpti
   }
 }
 
-LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
-                              const cost::PlanOption& option, const cost::PreloadState& state) {
+PreloadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
+                                 const cost::PlanOption& option, const cost::PreloadState& state) {
   const std::vector<std::int64_t> sum = bytes_on_links(graph, op, option, state);
   if (sum.empty()) {
     return {};
@@ -307,7 +308,7 @@ LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
   // Of each chip, before the links of its modules.
   const std::int64_t grid = chip::network_of(chip_).links() * chip_.core.count;
   const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
-  LoadCount result{.any = true};
+  PreloadCount result{.any = true};
   std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
   for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
     result.link = std::max(result.link, *std::max_element(chip, chip + grid));
@@ -319,8 +320,8 @@ LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
   return result;
 }
 
-LoadCount Deliveries::recalled(const ir::Graph& graph, const ir::Op& op,
-                               const cost::PlanOption& option, const cost::PreloadState& state) {
+PreloadCount Deliveries::recalled(const ir::Graph& graph, const ir::Op& op,
+                                  const cost::PlanOption& option, const cost::PreloadState& state) {
   if (kept_ == nullptr) {
     return counted(graph, op, option, state);
   }
@@ -330,7 +331,7 @@ LoadCount Deliveries::recalled(const ir::Graph& graph, const ir::Op& op,
   partition::add_plan(option.plan, out);
   return kept_->find_or_make(
       std::move(out).key(), [&] { return counted(graph, op, option, state); },
-      [](const LoadCount& made) { return sizeof(made); });
+      [](const PreloadCount& made) { return sizeof(made); });
 }
 
 void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, const cost::PlanOption& option,
@@ -338,7 +339,7 @@ void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, const cost::Pl
   if (!chip_.hbm) {
     return;
   }
-  const LoadCount count = recalled(graph, op, option, state);
+  const PreloadCount count = recalled(graph, op, option, state);
   if (!count.any) {
     return;
   }

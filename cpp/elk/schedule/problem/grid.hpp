@@ -27,8 +27,8 @@ inline constexpr std::int64_t kMostCounted = 8192;
 
 /// An exchange on such a grid. Each send loads the links of its tree, and the busiest link sets the
 /// time. `wide`: whether cores of several chips take part.
-[[nodiscard]] cost::Exchange exchange_on_grid(const program::Exchange& exchange,
-                                              const chip::Chip& chip, bool wide);
+[[nodiscard]] cost::ExchangeCost exchange_on_grid(const program::Exchange& exchange,
+                                                  const chip::Chip& chip, bool wide);
 
 /// What the gather of an op puts on such a grid. Who sends what to whom is the program's. `have[k]`
 /// as for `program::expand`.
@@ -38,7 +38,8 @@ inline constexpr std::int64_t kMostCounted = 8192;
                                      const chip::Chip& chip);
 
 /// What takes so much.
-[[nodiscard]] cost::Exchange exchange_of(const LinkCount& count, const chip::Chip& chip, bool wide);
+[[nodiscard]] cost::ExchangeCost exchange_of(const LinkCount& count, const chip::Chip& chip,
+                                             bool wide);
 
 /// Times of preloads on the grids of all chips: a link carries what passes it on the ways that
 /// `chip/ways.hpp` gives data from HBM. How many slices those are depends on the cut, the divisor
@@ -47,7 +48,7 @@ inline constexpr std::int64_t kMostCounted = 8192;
 class Deliveries {
  public:
   /// `kept`: of other deliveries; null: nothing.
-  explicit Deliveries(const chip::Chip& chip, LoadCounts* kept = nullptr);
+  explicit Deliveries(const chip::Chip& chip, PreloadCounts* kept = nullptr);
 
   /// Sets what the preload states of a plan take, or one of them.
   void settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOption& option);
@@ -55,10 +56,10 @@ class Deliveries {
               cost::PreloadState& state);
 
  private:
-  using Loads = std::shared_ptr<const std::vector<std::int32_t>>;
+  using GridLoads = std::shared_ptr<const std::vector<std::int32_t>>;
 
-  [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                            const cost::PlanOption& option, std::int64_t divisor);
+  [[nodiscard]] GridLoads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                                const cost::PlanOption& option, std::int64_t divisor);
   [[nodiscard]] std::vector<std::int32_t> on_one_chip(
       const std::vector<program::Cores>& slices) const;
   /// What a preload carries chip by chip over every link, then out of every node of its modules;
@@ -66,17 +67,19 @@ class Deliveries {
   [[nodiscard]] std::vector<std::int64_t> bytes_on_links(const ir::Graph& graph, const ir::Op& op,
                                                          const cost::PlanOption& option,
                                                          const cost::PreloadState& state);
-  [[nodiscard]] LoadCount counted(const ir::Graph& graph, const ir::Op& op,
-                                  const cost::PlanOption& option, const cost::PreloadState& state);
+  [[nodiscard]] PreloadCount counted(const ir::Graph& graph, const ir::Op& op,
+                                     const cost::PlanOption& option,
+                                     const cost::PreloadState& state);
   /// From what is kept, if anything is.
-  [[nodiscard]] LoadCount recalled(const ir::Graph& graph, const ir::Op& op,
-                                   const cost::PlanOption& option, const cost::PreloadState& state);
+  [[nodiscard]] PreloadCount recalled(const ir::Graph& graph, const ir::Op& op,
+                                      const cost::PlanOption& option,
+                                      const cost::PreloadState& state);
 
   const chip::Chip& chip_;
   chip::Chip one_;  // of its chips
-  LoadCounts* kept_;
+  PreloadCounts* kept_;
   std::vector<std::vector<CoreId>> attached_;
-  std::map<Key, Loads> known_;  // slices through every link of the grids and of the modules
+  std::map<Key, GridLoads> known_;  // slices through every link of the grids and of the modules
 };
 
 }  // namespace elk::schedule

@@ -7,7 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/cost/price/pricer.hpp"
-#include "elk/partition/needs.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/schedule/problem/grid.hpp"
 #include "elk/tile/times.hpp"
@@ -20,23 +20,23 @@ namespace {
 constexpr std::int64_t kFewCores = 128;
 
 /// A plan of an op, as the program carries it out.
-struct Counter {
+struct PlacedPlan {
   const program::PlacedOp& placed;
   tile::TileTimes& times;
   bool wide;
 
-  [[nodiscard]] cost::Exchange of(const program::Exchange& exchange) const {
+  [[nodiscard]] cost::ExchangeCost of(const program::Exchange& exchange) const {
     return exchange_on_grid(exchange, placed.chip, wide);
   }
 
-  static void add_after(cost::Exchange& exchange, double seconds) {
+  static void add_after(cost::ExchangeCost& exchange, double seconds) {
     exchange.time.value += seconds;
     exchange.tail.value += seconds;
   }
 
   /// One shift: in chunks of the transfer buffer, each with a sync, then copied into place.
-  [[nodiscard]] cost::Exchange once(const program::Rotation& rotation) const {
-    cost::Exchange result = of(rotation.exchange);
+  [[nodiscard]] cost::ExchangeCost once(const program::RotationExchange& rotation) const {
+    cost::ExchangeCost result = of(rotation.exchange);
     const bool crosses = wide || result.crossing.value > 0;
     const auto chunks = static_cast<double>(rotation.chunks);
     result.time += cost::Fabric(placed.chip).sync(crosses) * (chunks - 1.0);
@@ -47,21 +47,21 @@ struct Counter {
   }
 
   /// All shifts of all steps, behind the steps where the chip hides them.
-  [[nodiscard]] cost::Exchange shifts(std::int64_t steps, double compute) const {
-    std::vector<program::Rotation> rotations = program::rotations(placed);
+  [[nodiscard]] cost::ExchangeCost shifts(std::int64_t steps, double compute) const {
+    std::vector<program::RotationExchange> rotations = program::rotations(placed);
     std::stable_sort(rotations.begin(), rotations.end(),
                      [](const auto& a, const auto& b) { return a.every > b.every; });
     cost::Motion motion;
     motion.steps = steps;
     motion.shift = cost::kNoExchange;
     std::int64_t every = 0;  // of the loop at hand
-    for (const program::Rotation& rotation : rotations) {
+    for (const program::RotationExchange& rotation : rotations) {
       const std::int64_t count = (steps - 1) / rotation.every;
       if (rotation.every != every) {
         every = rotation.every;
         motion.rounds[motion.loops++] = {.steps = count, .once = 0.0};
       }
-      const cost::Exchange one = once(rotation);
+      const cost::ExchangeCost one = once(rotation);
       motion.rounds[motion.loops - 1].once += one.time.value;
       motion.shift = cost::after(motion.shift, cost::repeated(one, count));
     }
@@ -69,17 +69,17 @@ struct Counter {
     return motion.shift;
   }
 
-  [[nodiscard]] cost::Exchange reductions() const {
-    cost::Exchange result = cost::kNoExchange;
-    for (const program::Round& round : program::reductions(placed)) {
-      cost::Exchange one = of(round.exchange);
+  [[nodiscard]] cost::ExchangeCost reductions() const {
+    cost::ExchangeCost result = cost::kNoExchange;
+    for (const program::ReductionRound& round : program::reductions(placed)) {
+      cost::ExchangeCost one = of(round.exchange);
       add_after(one, times.add(round.parts, round.elements));
       result = cost::after(result, one);
     }
     return result;
   }
 
-  [[nodiscard]] cost::Exchange distribution() const {
+  [[nodiscard]] cost::ExchangeCost distribution() const {
     program::Exchange all;
     for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
       if (placed.plan.divisor[k] > 1 && partition::first_like(placed.op, k) == k) {
@@ -91,7 +91,7 @@ struct Counter {
 };
 
 /// Of `counted` the times, of `known` the bytes.
-cost::Exchange retimed(const cost::Exchange& known, cost::Exchange counted) {
+cost::ExchangeCost retimed(const cost::ExchangeCost& known, cost::ExchangeCost counted) {
   counted.bytes = known.bytes;
   return counted;
 }
@@ -112,7 +112,7 @@ void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip
   tile::TileTimes times(graph, op, chip, tiles);
   program::OpPlan plan{.execute = option.plan, .divisor = {}, .tree = option.tree};
   const program::PlacedOp placed{graph, op, plan, chip};
-  const Counter counter{.placed = placed, .times = times, .wide = wide};
+  const PlacedPlan counter{.placed = placed, .times = times, .wide = wide};
   if (option.steps > 1 && (small || option.shift.crossing.value > 0)) {
     option.shift = retimed(option.shift, counter.shifts(option.steps, option.compute.value));
   }

@@ -25,7 +25,7 @@ struct KeyHash {
   }
 };
 
-/// With it a map finds a key by numbers that lie anywhere.
+/// What lets a map find a key by numbers that lie anywhere.
 struct KeyEqual {
   using is_transparent = void;
 

@@ -26,9 +26,9 @@ void add_layout(const partition::Layout& layout, KeyWriter& key) {
     key.all(dim.axes, dim.coef, dim.offset);
   }
   key.all(size, factors, order, grid_stride, cores, split_dim, split, split_axes, circled.size());
-  for (const partition::Circled& one : circled) {
+  for (const partition::CircleDim& one : circled) {
     key.all(one.dim, one.parts, one.turning.size());
-    for (const partition::Turning& turning : one.turning) {
+    for (const partition::OperandRotation& turning : one.turning) {
       const auto& [rotation, circle, length] = turning;
       key.all(rotation.axes, rotation.factors, rotation.ring, rotation.snakes,
               rotation.circles.size());

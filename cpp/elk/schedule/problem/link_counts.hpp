@@ -21,7 +21,7 @@ struct LinkCount {
 
 /// What a preload puts on the busiest link of grids, and on the busiest way in from a module; none:
 /// nothing is preloaded.
-struct LoadCount {
+struct PreloadCount {
   bool any = false;
   std::int64_t link = 0;
   std::int64_t entry = 0;
@@ -35,6 +35,6 @@ void add_layout(const partition::Layout& layout, KeyWriter& key);
 
 /// Kept from one compile to the next.
 using LinkCounts = Shelf<std::string, LinkCount>;
-using LoadCounts = Shelf<std::string, LoadCount>;
+using PreloadCounts = Shelf<std::string, PreloadCount>;
 
 }  // namespace elk::schedule

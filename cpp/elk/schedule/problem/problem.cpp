@@ -19,7 +19,7 @@ constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of 
 }  // namespace
 
 Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-                 FrontOfOps fronts, const LinkCounting& counting)
+                 FrontOfOps fronts, const LinkCountOptions& counting)
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
@@ -147,13 +147,14 @@ std::int32_t Problem::resting_number(std::int32_t tensor, const std::vector<Choi
   return found->second;
 }
 
-Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
+Problem::InPlaceKey Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
   const std::int32_t option_number = choices[static_cast<std::size_t>(op)].option;
-  Place result{.op = op,
-               .option = option_number,
-               .plan = &option(op, choices[static_cast<std::size_t>(op)]),
-               .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
+  InPlaceKey result{
+      .op = op,
+      .option = option_number,
+      .plan = &option(op, choices[static_cast<std::size_t>(op)]),
+      .moves = std::vector<std::optional<HandoverTable::LayoutPair>>(node.operands.size())};
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access != ir::Access::Read || from_hbm(graph_, operand) || operand.indirect) {
@@ -171,10 +172,10 @@ Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choice
 }
 
 /// Works out what the operands of these places move.
-void Problem::learn(const std::vector<const Place*>& places, int threads) {
-  std::vector<Moves::Pair> pairs;
-  for (const Place* place : places) {
-    for (const std::optional<Moves::Pair>& pair : place->moves) {
+void Problem::learn(const std::vector<const InPlaceKey*>& places, int threads) {
+  std::vector<HandoverTable::LayoutPair> pairs;
+  for (const InPlaceKey* place : places) {
+    for (const std::optional<HandoverTable::LayoutPair>& pair : place->moves) {
       if (pair) {
         pairs.push_back(*pair);
       }
@@ -186,14 +187,14 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
   }
 }
 
-cost::Exchange Problem::gather(const Place& place,
-                               std::span<const partition::Transition* const> moved) const {
+cost::ExchangeCost Problem::gather(const InPlaceKey& place,
+                                   std::span<const partition::Transition* const> moved) const {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
   return counts_ ? gathers_.at(gather_key(place))
                  : cost::gather_all(graph_, node, *place.plan, moved, chip_);
 }
 
-InPlace Problem::price(const Place& place) const {
+InPlaceCost Problem::price(const InPlaceKey& place) const {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
   std::vector<const partition::Transition*> moved(place.moves.size(), nullptr);
   std::vector<std::int8_t> in_place(place.moves.size(), 0);
@@ -204,7 +205,7 @@ InPlace Problem::price(const Place& place) const {
       in_place[k] = known.in_place ? 1 : 0;
     }
   }
-  InPlace result{.gather = gather(place, moved), .copies = {0}};
+  InPlaceCost result{.gather = gather(place, moved), .copies = {0}};
   const program::OpPlan placed{.execute = place.plan->plan,
                                .divisor = place.plan->states.front().divisor};
   for (const program::ExecuteSpace& space :
@@ -216,7 +217,7 @@ InPlace Problem::price(const Place& place) const {
   return result;
 }
 
-const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& choices) {
+const InPlaceCost& Problem::in_place(std::int32_t op, const std::vector<Choice>& choices) {
   std::array<std::int32_t, kShortKey> numbers{};
   if (const std::size_t size = context_size(op); size <= numbers.size()) {
     const std::span<std::int32_t> key(numbers.data(), size);
@@ -231,14 +232,14 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
   if (found != in_place_.end()) {
     return found->second;
   }
-  const Place here = place(op, choices);
+  const InPlaceKey here = place(op, choices);
   learn({&here}, 1);
   return in_place_.emplace(std::move(key), price(here)).first->second;
 }
 
 std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
                              bool with_readers, int threads) {
-  std::map<Key, Place> missing;
+  std::map<Key, InPlaceKey> missing;
   const auto need = [&](std::int32_t op) {
     Key key = context(op, choices);
     if (!in_place_.contains(key) && !missing.contains(key)) {
@@ -261,14 +262,14 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
       choices[static_cast<std::size_t>(undo[i].op)] = undo[i].after;
     }
   }
-  std::vector<const Place*> places;
+  std::vector<const InPlaceKey*> places;
   places.reserve(missing.size());
   for (const auto& [key, place] : missing) {
     places.push_back(&place);
   }
   learn(places, threads);
-  const std::vector<InPlace> prices =
-      parallel_map(places, [&](const Place* place) { return price(*place); }, threads);
+  const std::vector<InPlaceCost> prices =
+      parallel_map(places, [&](const InPlaceKey* place) { return price(*place); }, threads);
   std::size_t i = 0;
   for (const auto& [key, place] : missing) {
     in_place_.emplace(key, prices[i++]);
@@ -292,21 +293,21 @@ std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
   return static_cast<std::int32_t>(options.size()) - 1;
 }
 
-cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
-                const cost::Exchange& gather) {
+cost::ExecuteCost work(const cost::PlanOption& option, const cost::PreloadState& state,
+                       const cost::ExchangeCost& gather) {
   return {.in = moving(cost::after(state.distribute, gather)),
           .compute = option.compute,
           .out = moving(cost::after(option.shift, option.reduce))};
 }
 
-cost::Moving moving(const cost::Exchange& exchange) {
+cost::ExchangeSeries moving(const cost::ExchangeCost& exchange) {
   return {.before = exchange.time - exchange.wire - exchange.tail,
           .wire = exchange.wire,
           .after = exchange.tail,
           .use = exchange.use};
 }
 
-cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
+cost::PreloadCost load(const cost::PreloadState& state, const chip::Chip& chip) {
   const double time = state.time.value;
   if (time <= 0.0) {
     return {.time = {0.0}, .share = 0.0, .port = 0.0};
@@ -318,7 +319,7 @@ cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
           .use = state.use};
 }
 
-cost::Sharing sharing(const chip::Chip& chip) {
+cost::ContentionRules sharing(const chip::Chip& chip) {
   const bool drags = chip.core.remote_access_blocks && chip.core.sram_rate > 0.0;
   return {.port_drag = drags ? chip.interconnect.link_rate / chip.core.sram_rate : 0.0,
           .hbm_latency = chip.hbm ? chip.hbm->latency : Seconds{0.0},

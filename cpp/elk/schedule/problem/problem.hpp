@@ -19,26 +19,26 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/problem/grid.hpp"
+#include "elk/schedule/problem/handover_table.hpp"
 #include "elk/schedule/problem/key.hpp"
 #include "elk/schedule/problem/known.hpp"
-#include "elk/schedule/problem/moves.hpp"
+#include "elk/schedule/problem/neighbour_sums.hpp"
 #include "elk/schedule/problem/schedule.hpp"
-#include "elk/schedule/problem/standings.hpp"
 #include "elk/tile/tile.hpp"
 
 namespace elk::schedule {
 
 /// What a choice costs between its real neighbours.
-struct InPlace {
-  cost::Exchange gather;  // of activations, for the true pair of layouts
-  Bytes copies;           // own copies of activations and room for partial results
+struct InPlaceCost {
+  cost::ExchangeCost gather;  // of activations, for the true pair of layouts
+  Bytes copies;               // own copies of activations and room for partial results
 };
 
 /// How what passes links of grids is counted, and what is known before.
-struct LinkCounting {
+struct LinkCountOptions {
   int threads = 1;
   std::int64_t most_cores = kMostCounted;  // on larger grids only what is recounted
-  Known* known = nullptr;                  // what other problems left; null: nothing
+  ProblemShelves* known = nullptr;         // what other problems left; null: nothing
 };
 
 /// Fronts of distinct ops, and the number of that of each op.
@@ -56,12 +56,12 @@ class Problem {
   Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
           std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of)
       : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)},
-                LinkCounting{}) {}
+                LinkCountOptions{}) {}
   Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-          FrontOfOps fronts, const LinkCounting& counting);
+          FrontOfOps fronts, const LinkCountOptions& counting);
 
   /// Null: nothing is kept.
-  [[nodiscard]] Known* known() const { return known_; }
+  [[nodiscard]] ProblemShelves* known() const { return known_; }
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
@@ -98,7 +98,7 @@ class Problem {
   }
 
   /// Costs of `op` under `choices` of itself and of the ops that feed it.
-  [[nodiscard]] const InPlace& in_place(std::int32_t op, const std::vector<Choice>& choices);
+  [[nodiscard]] const InPlaceCost& in_place(std::int32_t op, const std::vector<Choice>& choices);
 
   /// Works out, side by side, what `in_place` will be asked when any one of `variants` changes
   /// `choices`: of the ops that change and, if asked for, of their readers. Tells how many costs
@@ -135,11 +135,12 @@ class Problem {
 
  private:
   /// All that the costs of an op in place depend on.
-  struct Place {
+  struct InPlaceKey {
     std::int32_t op;
     std::int32_t option;
     const cost::PlanOption* plan;
-    std::vector<std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
+    std::vector<std::optional<HandoverTable::LayoutPair>>
+        moves;  // of each operand; empty: from everywhere
   };
 
   /// What an op reads that does not come from HBM: who makes it, -1: no op, by which operand.
@@ -158,26 +159,26 @@ class Problem {
   [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
   [[nodiscard]] std::int32_t resting_number(std::int32_t tensor,
                                             const std::vector<Choice>& choices);
-  void learn(const std::vector<const Place*>& places, int threads);
-  [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
+  void learn(const std::vector<const InPlaceKey*>& places, int threads);
+  [[nodiscard]] InPlaceKey place(std::int32_t op, const std::vector<Choice>& choices);
   void settle_links(int threads);
   void settle_links(const ir::Op& op, cost::PlanOption& option, Deliveries& deliveries) const;
   void settle_readers();
-  void count_gathers(const std::vector<const Place*>& places, int threads);
+  void count_gathers(const std::vector<const InPlaceKey*>& places, int threads);
   void recount_gathers(const std::vector<Choice>& choices, int threads);
   void recount_preloads(const std::vector<Choice>& choices, int threads);
-  [[nodiscard]] Key gather_key(const Place& place) const;
-  [[nodiscard]] std::string kept_key(const Key& key, const Place& place) const;
-  [[nodiscard]] LinkCount counted(const Key& key, const Place& place) const;
-  [[nodiscard]] cost::Exchange gather(const Place& place,
-                                      std::span<const partition::Transition* const> moved) const;
-  [[nodiscard]] InPlace price(const Place& place) const;
+  [[nodiscard]] Key gather_key(const InPlaceKey& place) const;
+  [[nodiscard]] std::string kept_key(const Key& key, const InPlaceKey& place) const;
+  [[nodiscard]] LinkCount counted(const Key& key, const InPlaceKey& place) const;
+  [[nodiscard]] cost::ExchangeCost gather(
+      const InPlaceKey& place, std::span<const partition::Transition* const> moved) const;
+  [[nodiscard]] InPlaceCost price(const InPlaceKey& place) const;
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const tile::TileModel& tiles_;
-  Known* known_ = nullptr;
-  Moves moves_;
+  ProblemShelves* known_ = nullptr;
+  HandoverTable moves_;
   Deliveries deliveries_;
   bool counts_;    // gathers and preloads link by link
   bool recounts_;  // only those of choices that it is asked about
@@ -190,21 +191,22 @@ class Problem {
   std::vector<std::vector<std::int32_t>> readers_;
   std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
   std::vector<std::vector<Feed>> feeds_;  // of each op
-  std::unordered_map<Key, InPlace, KeyHash, KeyEqual> in_place_;
-  std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`
-  std::set<Key> recounted_;                                   // contexts
-  std::set<Key> settled_;                                     // fronts, options and states
-  std::unordered_map<Key, std::int32_t, KeyHash> layouts_;    // numbers, of results at rest
+  std::unordered_map<Key, InPlaceCost, KeyHash, KeyEqual> in_place_;
+  std::unordered_map<Key, cost::ExchangeCost, KeyHash> gathers_;  // on grids, by `gather_key`
+  std::set<Key> recounted_;                                       // contexts
+  std::set<Key> settled_;                                         // fronts, options and states
+  std::unordered_map<Key, std::int32_t, KeyHash> layouts_;        // numbers, of results at rest
 };
 
 /// An op's execute and preload as the forecast takes them.
-[[nodiscard]] cost::Moving moving(const cost::Exchange& exchange);
+[[nodiscard]] cost::ExchangeSeries moving(const cost::ExchangeCost& exchange);
 
-[[nodiscard]] cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
-                              const cost::Exchange& gather);
-[[nodiscard]] cost::Load load(const cost::PreloadState& state, const chip::Chip& chip);
+[[nodiscard]] cost::ExecuteCost work(const cost::PlanOption& option,
+                                     const cost::PreloadState& state,
+                                     const cost::ExchangeCost& gather);
+[[nodiscard]] cost::PreloadCost load(const cost::PreloadState& state, const chip::Chip& chip);
 
 /// What contention costs on `chip`.
-[[nodiscard]] cost::Sharing sharing(const chip::Chip& chip);
+[[nodiscard]] cost::ContentionRules sharing(const chip::Chip& chip);
 
 }  // namespace elk::schedule

@@ -9,7 +9,7 @@
 #include "elk/base/key_writer.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/ir/op_key.hpp"
-#include "elk/partition/needs.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/schedule/problem/grid_exchanges.hpp"
 #include "elk/schedule/problem/problem.hpp"
 
@@ -49,7 +49,7 @@ void Problem::settle_links(int threads) {
 
 /// What a gather on a grid depends on: pairs of layouts, and the op itself where it reads what lies
 /// on all cores.
-Key Problem::gather_key(const Place& place) const {
+Key Problem::gather_key(const InPlaceKey& place) const {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
   Key key;
   bool paired = !ir::is_collective(node.kind);
@@ -60,7 +60,8 @@ Key Problem::gather_key(const Place& place) const {
       continue;
     }
     paired = paired && place.moves[k].has_value();
-    const Moves::Pair pair = place.moves[k].value_or(Moves::Pair{-1, -1, 0});
+    const HandoverTable::LayoutPair pair =
+        place.moves[k].value_or(HandoverTable::LayoutPair{-1, -1, 0});
     key.insert(key.end(), {pair.have, pair.need, static_cast<std::int32_t>(pair.bits)});
   }
   if (!paired) {
@@ -71,7 +72,7 @@ Key Problem::gather_key(const Place& place) const {
 }
 
 /// A gather's key in full, for problems whose layouts and ops have other numbers.
-std::string Problem::kept_key(const Key& key, const Place& place) const {
+std::string Problem::kept_key(const Key& key, const InPlaceKey& place) const {
   KeyWriter out;
   add_network(chip_, out);
   const std::size_t pairs = key.size() / 3;
@@ -92,7 +93,7 @@ std::string Problem::kept_key(const Key& key, const Place& place) const {
 }
 
 /// What the gather of an op at its place puts on links, counted or known from another problem.
-LinkCount Problem::counted(const Key& key, const Place& place) const {
+LinkCount Problem::counted(const Key& key, const InPlaceKey& place) const {
   const auto count = [&] {
     std::vector<const partition::Layout*> have(place.moves.size(), nullptr);
     for (std::size_t k = 0; k < have.size(); ++k) {
@@ -107,20 +108,20 @@ LinkCount Problem::counted(const Key& key, const Place& place) const {
                                       [](const LinkCount& made) { return sizeof(made); });
 }
 
-void Problem::count_gathers(const std::vector<const Place*>& places, int threads) {
-  std::map<Key, const Place*> missing;
-  for (const Place* place : places) {
+void Problem::count_gathers(const std::vector<const InPlaceKey*>& places, int threads) {
+  std::map<Key, const InPlaceKey*> missing;
+  for (const InPlaceKey* place : places) {
     Key key = gather_key(*place);
     if (!gathers_.contains(key)) {
       missing.emplace(std::move(key), place);
     }
   }
-  const std::vector<std::pair<Key, const Place*>> asked(missing.begin(), missing.end());
-  const auto count = [&](const std::pair<Key, const Place*>& one) {
+  const std::vector<std::pair<Key, const InPlaceKey*>> asked(missing.begin(), missing.end());
+  const auto count = [&](const std::pair<Key, const InPlaceKey*>& one) {
     const auto& [key, place] = one;
     return exchange_of(counted(key, *place), chip_, partition::is_wide(place->plan->plan, chip_));
   };
-  const std::vector<cost::Exchange> found = parallel_map(asked, count, threads);
+  const std::vector<cost::ExchangeCost> found = parallel_map(asked, count, threads);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     gathers_.emplace(asked[i].first, found[i]);
   }
@@ -132,14 +133,14 @@ std::int64_t Problem::counting_work() const {
 }
 
 void Problem::recount_gathers(const std::vector<Choice>& choices, int threads) {
-  std::map<Key, Place> missing;
+  std::map<Key, InPlaceKey> missing;
   for (std::int32_t op = 0; op < op_count(); ++op) {
     Key key = context(op, choices);
     if (!recounted_.contains(key) && !missing.contains(key)) {
       missing.emplace(std::move(key), place(op, choices));
     }
   }
-  std::vector<const Place*> places;
+  std::vector<const InPlaceKey*> places;
   places.reserve(missing.size());
   for (const auto& [key, place] : missing) {
     places.push_back(&place);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -40,19 +41,14 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-struct Span {
-  Picoseconds begin;
-  Picoseconds end;
-};
-
 struct OpTimes {
-  Span preload;  // empty at 0 for an op without HBM data
-  Span execute;
+  Interval<Picoseconds> preload;  // empty at 0 for an op without HBM data
+  Interval<Picoseconds> execute;
 };
 
 struct StoreTimes {
   std::int32_t tensor;
-  Span store;
+  Interval<Picoseconds> store;
 };
 
 struct Forecast {

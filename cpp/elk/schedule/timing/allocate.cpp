@@ -17,30 +17,30 @@ double worth(Bytes freed, double added) {
                       : static_cast<double>(freed.value) / added;
 }
 
-struct Move {
+struct AllocationMove {
   std::size_t who;  // a resident, or kExecute
   double worth;
   double added;
   Bytes freed;
 };
 
-class Search {
+class AllocationSearch {
  public:
-  Search(const Problem& problem, const Staircase& stairs, std::vector<Resident> residents,
-         const Contention& contention)
+  AllocationSearch(const Problem& problem, const Staircase& stairs,
+                   std::vector<WaitingOp> residents, const Contention& contention)
       : problem_(problem),
         stairs_(stairs),
         residents_(std::move(residents)),
         contention_(contention) {
     total_ = stairs.front().space;
-    for (const Resident& resident : residents_) {
+    for (const WaitingOp& resident : residents_) {
       total_ += problem.state(resident.op, resident.choice).space;
     }
   }
 
   Allocation run(Bytes room) {
     while (total_ > room) {
-      const Move move = best_move();
+      const AllocationMove move = best_move();
       work_ += static_cast<std::int64_t>(residents_.size()) + 1;
       if (move.freed.value <= 0) {
         return finish(false);
@@ -57,8 +57,8 @@ class Search {
   }
 
  private:
-  [[nodiscard]] Move best_move() const {
-    Move best{.who = kExecute, .worth = -1.0, .added = 0.0, .freed = {0}};
+  [[nodiscard]] AllocationMove best_move() const {
+    AllocationMove best{.who = kExecute, .worth = -1.0, .added = 0.0, .freed = {0}};
     if (step_ + 1 < stairs_.size()) {
       const double added = stairs_[step_ + 1].cost - stairs_[step_].cost;
       const Bytes freed = stairs_[step_].space - stairs_[step_ + 1].space;
@@ -90,7 +90,7 @@ class Search {
 
   const Problem& problem_;
   const Staircase& stairs_;
-  std::vector<Resident> residents_;
+  std::vector<WaitingOp> residents_;
   const Contention& contention_;
   Bytes total_{0};
   std::size_t step_ = 0;
@@ -98,8 +98,8 @@ class Search {
   std::int64_t work_ = 0;
 };
 
-Step step(const cost::Front& front, std::size_t option, const Contention& contention,
-          double least_load) {
+StaircaseStep step(const cost::Front& front, std::size_t option, const Contention& contention,
+                   double least_load) {
   const cost::PlanOption& plan = front.options[option];
   const cost::PreloadState none{.divisor = {},
                                 .space = {0},
@@ -110,9 +110,9 @@ Step step(const cost::Front& front, std::size_t option, const Contention& conten
                                 .time = {0.0},
                                 .wire = {0.0},
                                 .distribute = {}};
-  Step best{.choice = {.option = static_cast<std::int32_t>(option), .state = 0},
-            .cost = std::numeric_limits<double>::infinity(),
-            .space = plan.footprint.space};
+  StaircaseStep best{.choice = {.option = static_cast<std::int32_t>(option), .state = 0},
+                     .cost = std::numeric_limits<double>::infinity(),
+                     .space = plan.footprint.space};
   for (std::size_t k = 0; k < plan.states.size(); ++k) {
     const double late = std::max(0.0, plan.states[k].hbm_time.value - least_load);
     const double cost = state_cost(plan, k, contention) + (contention.late * late);
@@ -127,7 +127,7 @@ Step step(const cost::Front& front, std::size_t option, const Contention& conten
 
 }  // namespace
 
-double Contention::seconds(const cost::Work& work) const {
+double Contention::seconds(const cost::ExecuteCost& work) const {
   const double wire = (work.in.wire + work.out.wire).value;
   const double fixed = work.alone().value - work.compute.value - wire;
   return fixed + (wire / (1.0 - std::min(share, 0.5))) +
@@ -136,22 +136,22 @@ double Contention::seconds(const cost::Work& work) const {
 
 double state_cost(const cost::PlanOption& option, std::size_t k, const Contention& contention) {
   const cost::PreloadState& state = option.states[k];
-  const cost::Work fetch{
+  const cost::ExecuteCost fetch{
       .in = moving(state.distribute), .compute = {0.0}, .out = moving(cost::kNoExchange)};
   return contention.seconds(fetch) + (contention.late * (state.time.value - state.hbm_time.value));
 }
 
-Steps steps(const cost::Front& front, const Contention& contention) {
+StaircaseSteps steps(const cost::Front& front, const Contention& contention) {
   double least_load = std::numeric_limits<double>::infinity();
   for (const cost::PlanOption& option : front.options) {
     least_load = std::min(least_load, option.states.front().hbm_time.value);
   }
-  Steps result;
+  StaircaseSteps result;
   result.reserve(front.options.size());
   for (std::size_t k = 0; k < front.options.size(); ++k) {
     result.push_back(step(front, k, contention, least_load));
   }
-  std::sort(result.begin(), result.end(), [](const Step& a, const Step& b) {
+  std::sort(result.begin(), result.end(), [](const StaircaseStep& a, const StaircaseStep& b) {
     return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
   });
   return result;
@@ -159,7 +159,7 @@ Steps steps(const cost::Front& front, const Contention& contention) {
 
 Staircase staircase(const cost::Front& front, const Contention& contention) {
   Staircase result;
-  for (const Step& candidate : steps(front, contention)) {
+  for (const StaircaseStep& candidate : steps(front, contention)) {
     if (result.empty() || candidate.space < result.back().space) {
       result.push_back(candidate);
     }
@@ -168,8 +168,8 @@ Staircase staircase(const cost::Front& front, const Contention& contention) {
 }
 
 Allocation allocate(const Problem& problem, const Staircase& stairs,
-                    std::vector<Resident> residents, Bytes room, const Contention& contention) {
-  return Search(problem, stairs, std::move(residents), contention).run(room);
+                    std::vector<WaitingOp> residents, Bytes room, const Contention& contention) {
+  return AllocationSearch(problem, stairs, std::move(residents), contention).run(room);
 }
 
 }  // namespace elk::schedule

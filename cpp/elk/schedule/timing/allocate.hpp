@@ -15,22 +15,22 @@ struct Contention {
   double drag;        // compute lost for each share of the port
   double late = 1.0;  // how much of a slower preload delays the model: none where executes bind
 
-  [[nodiscard]] double seconds(const cost::Work& work) const;
+  [[nodiscard]] double seconds(const cost::ExecuteCost& work) const;
 };
 
 /// A plan of an op with the preload state it starts from and what both cost under contention.
-struct Step {
+struct StaircaseStep {
   Choice choice;
   double cost;  // seconds: the execute, and what its preload takes beyond the least possible
   Bytes space;  // of the op during its execute
 };
 
 /// All plans of a front, cheapest first.
-using Steps = std::vector<Step>;
-[[nodiscard]] Steps steps(const cost::Front& front, const Contention& contention);
+using StaircaseSteps = std::vector<StaircaseStep>;
+[[nodiscard]] StaircaseSteps steps(const cost::Front& front, const Contention& contention);
 
 /// The plans of one front that are worth space: cost rises and space falls from step to step.
-using Staircase = Steps;
+using Staircase = StaircaseSteps;
 [[nodiscard]] Staircase staircase(const cost::Front& front, const Contention& contention);
 
 /// Seconds that state `k` of an option adds: fetching from peers, and a slower preload.
@@ -38,16 +38,16 @@ using Staircase = Steps;
                                 const Contention& contention);
 
 /// An op that waits on chip for its execute, with the state its preload is in.
-struct Resident {
+struct WaitingOp {
   std::int32_t op;
   Choice choice;
 };
 
 /// SRAM shared between an execute and the preloads that wait during it (design 6.2).
 struct Allocation {
-  Choice choice;                    // of the op that executes
-  std::vector<Resident> residents;  // with their states, lowered where needed
-  double added;                     // seconds that lowering the residents' states adds
+  Choice choice;                     // of the op that executes
+  std::vector<WaitingOp> residents;  // with their states, lowered where needed
+  double added;                      // seconds that lowering the residents' states adds
   bool fits;
   std::int64_t work;  // moves that were compared
 };
@@ -55,7 +55,7 @@ struct Allocation {
 /// Starts from the fastest plan and the states the residents are in, and takes the step that frees
 /// most bytes for each second it adds until `room` holds everything (ELK 4.3).
 [[nodiscard]] Allocation allocate(const Problem& problem, const Staircase& stairs,
-                                  std::vector<Resident> residents, Bytes room,
+                                  std::vector<WaitingOp> residents, Bytes room,
                                   const Contention& contention);
 
 }  // namespace elk::schedule

@@ -5,7 +5,7 @@
 
 namespace elk::schedule {
 
-Draft::Draft(Problem& problem, std::vector<Choice> choices, Rules rules)
+Draft::Draft(Problem& problem, std::vector<Choice> choices, TimingRules rules)
     : problem_(problem),
       rules_(rules),
       choices_(std::move(choices)),
@@ -24,7 +24,7 @@ Draft::Draft(Problem& problem, std::vector<Choice> choices, Rules rules)
   }
 }
 
-Part Draft::now(std::int32_t op) {
+OpSituation Draft::now(std::int32_t op) {
   const Choice& choice = choices_[static_cast<std::size_t>(op)];
   return part(problem_, op, choice, problem_.in_place(op, choices_), rules_);
 }
@@ -34,7 +34,7 @@ void Draft::set(std::int32_t op, const Choice& choice) {
   const cost::PlanOption& before = problem_.option(op, choices_[i]);
   const cost::PlanOption& after = problem_.option(op, choice);
   const Bytes rest = after.footprint.rest - before.footprint.rest;
-  for (const Life& life : lives_[i]) {
+  for (const Lifetime& life : lives_[i]) {
     for (std::int32_t k = life.first; k <= life.last && rest.value != 0; ++k) {
       situation_.base[static_cast<std::size_t>(k)] += rest;
     }
@@ -57,7 +57,7 @@ void Draft::set(std::int32_t op, const Choice& choice) {
 
 void Draft::settle(std::int32_t op) {
   const auto i = static_cast<std::size_t>(op);
-  const Part part = now(op);
+  const OpSituation part = now(op);
   situation_.works[i] = part.work;
   situation_.loads[i] = part.load;
   situation_.piece[i] = part.piece;

@@ -32,7 +32,7 @@ Bytes spread_bytes(const Problem& problem, std::int32_t tensor) {
   return {round_up(ceil_div(whole.value, chip::total_cores(problem.chip())), kWord)};
 }
 
-void add_part(const Part& part, std::size_t op, Situation& result) {
+void add_part(const OpSituation& part, std::size_t op, Situation& result) {
   result.works.push_back(part.work);
   result.loads.push_back(part.load);
   result.piece.push_back(part.piece);
@@ -67,16 +67,16 @@ std::int32_t last_use(const Problem& problem, std::size_t tensor) {
   return last;
 }
 
-Part part(const Problem& problem, std::int32_t op, const Choice& choice, const InPlace& in_place,
-          Rules rules) {
+OpSituation part(const Problem& problem, std::int32_t op, const Choice& choice,
+                 const InPlaceCost& in_place, TimingRules rules) {
   const cost::PlanOption& option = problem.option(op, choice);
   const cost::PreloadState& state = problem.state(op, choice);
-  Part result{.work = work(option, state, in_place.gather),
-              .load = {.time = {0.0}, .share = 0.0, .port = 0.0},
-              .own = in_place.copies,
-              .piece = {0},
-              .rest = option.footprint.rest};
-  if (rules == Rules::Ideal) {
+  OpSituation result{.work = work(option, state, in_place.gather),
+                     .load = {.time = {0.0}, .share = 0.0, .port = 0.0},
+                     .own = in_place.copies,
+                     .piece = {0},
+                     .rest = option.footprint.rest};
+  if (rules == TimingRules::Ideal) {
     result.work.in = moving(in_place.gather);
   }
   if (problem.is_loaded(op)) {
@@ -124,7 +124,7 @@ std::vector<Bytes> live_bytes(const Problem& problem, const std::vector<Choice>&
   return live;
 }
 
-Situation situation(Problem& problem, const std::vector<Choice>& choices, Rules rules) {
+Situation situation(Problem& problem, const std::vector<Choice>& choices, TimingRules rules) {
   Situation result{
       .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
@@ -144,8 +144,8 @@ Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
     const auto op = static_cast<std::int32_t>(i);
     const cost::PlanOption& option = problem.option(op, choices[i]);
     const partition::Footprint& space = option.footprint;
-    const InPlace nowhere{.gather = option.gather,
-                          .copies = space.space - space.rest - hbm_bytes(problem, option)};
+    const InPlaceCost nowhere{.gather = option.gather,
+                              .copies = space.space - space.rest - hbm_bytes(problem, option)};
     add_part(part(problem, op, choices[i], nowhere), i, result);
   }
   keep_resident(problem, choices, result);

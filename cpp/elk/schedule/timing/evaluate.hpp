@@ -14,32 +14,38 @@ namespace elk::schedule {
 
 /// How choices are timed: as the chip runs them, or as the ideal does (design 6.5), by whose rules
 /// an execute finds what its preload left at peers for nothing.
-enum class Rules : std::uint8_t { Chip, Ideal };
+enum class TimingRules : std::uint8_t { Chip, Ideal };
 
 /// What choices amount to, op by op: times for the forecast, bytes for the capacity rule.
 struct Situation {
-  std::vector<cost::Work> works;
-  std::vector<cost::Load> loads;
+  std::vector<cost::ExecuteCost> works;
+  std::vector<cost::PreloadCost> loads;
   std::vector<Bytes> base;   // in use at the execute, preload buffers aside
   std::vector<Bytes> piece;  // of the op's own preload, from issue to execute
   std::vector<Bytes> rest;   // of the op's result, per core
 };
 [[nodiscard]] Situation situation(Problem& problem, const std::vector<Choice>& choices,
-                                  Rules rules = Rules::Chip);
+                                  TimingRules rules = TimingRules::Chip);
 
-/// The same before neighbours are known: nothing an op reads is where it needs it.
+/// The situation before neighbours are known: nothing an op reads is where it needs it.
 [[nodiscard]] Situation estimate(const Problem& problem, const std::vector<Choice>& choices);
 
+/// The first and the last execute during which a result lies on chip.
+struct Lifetime {
+  std::int32_t first;
+  std::int32_t last;
+};
+
 /// What one op adds to its situation.
-struct Part {
-  cost::Work work;
-  cost::Load load;
+struct OpSituation {
+  cost::ExecuteCost work;
+  cost::PreloadCost load;
   Bytes own;  // in use at the execute beyond tensors at rest and its own preload
   Bytes piece;
   Bytes rest;
 };
-[[nodiscard]] Part part(const Problem& problem, std::int32_t op, const Choice& choice,
-                        const InPlace& in_place, Rules rules = Rules::Chip);
+[[nodiscard]] OpSituation part(const Problem& problem, std::int32_t op, const Choice& choice,
+                               const InPlaceCost& in_place, TimingRules rules = TimingRules::Chip);
 
 /// Bytes that a plan holds of weights and states during its execute, per core.
 [[nodiscard]] Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option);
@@ -53,7 +59,7 @@ struct Part {
                                             const std::vector<Choice>& choices);
 
 /// Limits on what preloads may occupy.
-struct Space {
+struct PreloadLimits {
   Bytes room;                            // everything together
   Bytes preload_room;                    // preload buffers of ops that wait for their execute
   std::vector<std::int32_t> not_before;  // per op: its preload's first slot; empty: no limit
@@ -76,11 +82,11 @@ struct Issue {
   std::optional<Shortage> shortage;
 };
 [[nodiscard]] Issue issue_early(const Problem& problem, const Situation& situation,
-                                const std::vector<std::int32_t>& order, const Space& space);
+                                const std::vector<std::int32_t>& order, const PreloadLimits& space);
 
-/// The same for preloads in any order: `base` and `piece` as in a situation, `earliest` the first
-/// slot of each op's preload. None may come later than the execute of any op behind it in `order`,
-/// for whose own preload there is always room left.
+/// How many preloads in any order are issued before each execute: `base` and `piece` as in a
+/// situation, `earliest` the first slot of each op's preload. None may come later than the execute
+/// of any op behind it in `order`, for whose own preload there is always room left.
 [[nodiscard]] Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& piece,
                                    const std::vector<std::int32_t>& order,
                                    const std::vector<std::int32_t>& earliest, Bytes room);

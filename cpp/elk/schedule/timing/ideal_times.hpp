@@ -19,9 +19,9 @@ namespace elk::schedule {
 /// other.
 [[nodiscard]] bool fits_ideally(const Problem& problem, std::int32_t op, const Choice& choice);
 
-/// Times of a situation under `Rules::Ideal`: executes one after another, each when its preload is
-/// over; preloads one after another from the start, as far ahead as their own SRAM holds, which is
-/// free again when its op has run.
+/// Times of a situation under `TimingRules::Ideal`: executes one after another, each when its
+/// preload is over; preloads one after another from the start, as far ahead as their own SRAM
+/// holds, which is free again when its op has run.
 [[nodiscard]] cost::TimelineResult ideal_times(const Problem& problem, const Situation& situation);
 
 }  // namespace elk::schedule

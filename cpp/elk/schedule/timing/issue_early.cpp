@@ -13,9 +13,9 @@ namespace {
 /// order of their executes. Slots never go back, so an execute that a later preload may reach is
 /// reached by all before it that execute no earlier: their sum so far, less what no longer counts
 /// there, is in use, and the second part is known once and for all.
-class Use {
+class EarlyOccupancy {
  public:
-  explicit Use(const std::vector<Bytes>& base)
+  explicit EarlyOccupancy(const std::vector<Bytes>& base)
       : base_(base), over_(base.size()), highest_(base.size()) {}
 
   /// Takes in the executes up to that of `op`, whose preload comes next.
@@ -47,7 +47,7 @@ class Use {
     return fits == begin ? earliest : *(fits - 1) + 1;
   }
 
-  /// The same for preloads that wait for a later op; its own execute is always free.
+  /// The first slot of a preload that waits for a later op; its own execute is always free.
   [[nodiscard]] std::int32_t first_wait(std::int32_t earliest, std::int32_t op, Bytes piece,
                                         Bytes room) const {
     const auto waiting = [&](std::int32_t execute) {  // base - over: what has executed before it
@@ -77,7 +77,7 @@ class Use {
   std::vector<std::int32_t> highest_;  // executes that no later one is above: `over_` falls
   std::int32_t known_ = 0;             // executes taken in
   std::size_t first_ = 0;              // of `highest_` that a preload may still reach
-  std::size_t last_ = 0;               // its end
+  std::size_t last_ = 0;               // the end of what a preload may reach
   Bytes issued_{0};
 };
 
@@ -98,11 +98,11 @@ std::optional<Shortage> overflow(const Situation& situation, const std::vector<B
 }  // namespace
 
 Issue issue_early(const Problem& problem, const Situation& situation,
-                  const std::vector<std::int32_t>& order, const Space& space) {
+                  const std::vector<std::int32_t>& order, const PreloadLimits& space) {
   const std::size_t count = situation.base.size();
   Issue result{.issued_before = std::vector<std::int32_t>(count, 0), .shortage = std::nullopt};
   std::vector<Bytes> change(count + 1, Bytes{0});  // in space for preloads, from execute to execute
-  Use use(situation.base);
+  EarlyOccupancy use(situation.base);
   std::int32_t slot = 0;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const std::int32_t op = order[rank];

@@ -24,10 +24,10 @@ std::vector<std::int32_t> last_slots(const std::vector<std::int32_t>& order) {
 /// uses itself, and the preloads so far that execute later. A preload once issued waits through all
 /// executes that are asked about later up to its own, for slots never go back: so all preloads so
 /// far count everywhere, and an execute is known without those that do not wait through it.
-class Occupied {
+class OrderOccupancy {
  public:
   /// `used` are the bytes in use at each execute, its own preload included.
-  explicit Occupied(std::vector<std::int64_t> used)
+  explicit OrderOccupancy(std::vector<std::int64_t> used)
       : own_(std::move(used)), most_((own_.size() / kRun) + 1, kNone) {}
 
   /// Takes in the executes before `end`.
@@ -72,8 +72,9 @@ class Occupied {
   static constexpr std::size_t kRun = 8;
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
-  std::vector<std::int64_t> own_;   // of those known without preloads that do not wait through them
-  std::vector<std::int64_t> most_;  // of those known in a run, at the least
+  std::vector<std::int64_t>
+      own_;  // bytes in use without preloads that do not wait through the execute
+  std::vector<std::int64_t> most_;  // most bytes of the executes known in a run, at the least
   std::size_t known_ = 0;
   std::int64_t issued_ = 0;
 };
@@ -94,7 +95,7 @@ Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& p
       return result;
     }
   }
-  Occupied occupied(std::move(used));
+  OrderOccupancy occupied(std::move(used));
   const std::vector<std::int32_t> last = last_slots(order);
   std::int32_t slot = 0;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {

@@ -11,7 +11,7 @@ namespace elk::schedule {
 /// A policy's choices with the limits under which its preloads are issued.
 struct Proposal {
   std::vector<Choice> choices;
-  Space space;
+  PreloadLimits space;
   // Of preloads; empty: that of their executes. GCC wants the initializer.
   std::vector<std::int32_t> order = {};  // NOLINT(readability-redundant-member-init)
 };

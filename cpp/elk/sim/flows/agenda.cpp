@@ -37,7 +37,7 @@ void Agenda::set(std::int32_t item, Picoseconds time) {
     return;
   }
   if (place >= 0 && soon(time.value)) {
-    const Entry entry{time.value, item};
+    const ItemTime entry{time.value, item};
     const std::size_t at = subscript(place);
     if (time.value < heap_[at].time) {
       rise(at, entry);
@@ -55,7 +55,7 @@ void Agenda::remove(std::int32_t item) {
   if (index >= slots_.size() || slots_[index].place == kAbsent) {
     return;
   }
-  Slot& slot = slots_[index];
+  ItemPlace& slot = slots_[index];
   if (slot.place >= 0) {
     erase(subscript(slot.place));
   } else {
@@ -69,9 +69,9 @@ void Agenda::remove(std::int32_t item) {
 
 void Agenda::take_first(std::vector<std::int32_t>& items) {
   const std::int64_t time = heap_.front().time;
-  const auto later = [&](const Entry& entry) { return entry.time != time; };
+  const auto later = [&](const ItemTime& entry) { return entry.time != time; };
   if (heap_.size() == 1 || std::none_of(heap_.rbegin(), heap_.rend(), later)) {
-    for (const Entry& entry : heap_) {
+    for (const ItemTime& entry : heap_) {
       slots_[subscript(entry.item)].place = kAbsent;
       items.push_back(entry.item);
     }
@@ -119,7 +119,7 @@ void Agenda::link(std::int32_t item, std::int64_t time, std::size_t list) {
   beyond_ += list == kBeyond ? 1 : 0;
 }
 
-void Agenda::unlink(const Slot& slot) {
+void Agenda::unlink(const ItemPlace& slot) {
   const std::size_t list = list_at(slot.place);
   if (slot.next >= 0) {
     slots_[subscript(slot.next)].previous = slot.previous;
@@ -136,7 +136,7 @@ void Agenda::unlink(const Slot& slot) {
 void Agenda::spread_heap() {
   lists_.resize(1 + kMostBuckets, -1);
   filled_.resize(kMostBuckets / kWordBits, 0);
-  for (const Entry& entry : heap_) {
+  for (const ItemTime& entry : heap_) {
     link(entry.item, entry.time, kBeyond);
   }
   heap_.clear();
@@ -186,7 +186,7 @@ void Agenda::deal() {
   lists_[kBeyond] = -1;
   beyond_ = 0;
   while (item >= 0) {
-    const Slot slot = slots_[subscript(item)];
+    const ItemPlace slot = slots_[subscript(item)];
     insert(item, slot.time);
     item = slot.next;
   }
@@ -220,21 +220,21 @@ void Agenda::empty_into_heap(std::size_t list) {
   lists_[list] = -1;
   beyond_ = list == kBeyond ? 0 : beyond_;
   while (item >= 0) {
-    const Slot& slot = slots_[subscript(item)];
+    const ItemPlace& slot = slots_[subscript(item)];
     const std::int32_t next = slot.next;
     push({slot.time, item});
     item = next;
   }
 }
 
-void Agenda::push(Entry entry) {
+void Agenda::push(ItemTime entry) {
   heap_.push_back(entry);
   rise(heap_.size() - 1, entry);
 }
 
 /// Takes the entry at `at` out of the heap.
 void Agenda::erase(std::size_t at) {
-  const Entry last = heap_.back();
+  const ItemTime last = heap_.back();
   heap_.pop_back();
   if (at == heap_.size()) {
     return;
@@ -246,7 +246,7 @@ void Agenda::erase(std::size_t at) {
   }
 }
 
-void Agenda::rise(std::size_t at, Entry entry) {
+void Agenda::rise(std::size_t at, ItemTime entry) {
   while (at > 0) {
     const std::size_t parent = (at - 1) / kChildren;
     if (heap_[parent].time <= entry.time) {
@@ -258,7 +258,7 @@ void Agenda::rise(std::size_t at, Entry entry) {
   put(at, entry);
 }
 
-void Agenda::sink(std::size_t at, Entry entry) {
+void Agenda::sink(std::size_t at, ItemTime entry) {
   for (;;) {
     const std::size_t first = (kChildren * at) + 1;
     if (first >= heap_.size()) {
@@ -276,7 +276,7 @@ void Agenda::sink(std::size_t at, Entry entry) {
 
 /// The earliest of the children that begin at `first`. In pairs, which needs no branch.
 std::size_t Agenda::least_child(std::size_t first) const {
-  const Entry* child = heap_.data() + first;
+  const ItemTime* child = heap_.data() + first;
   const std::size_t count = heap_.size() - first;
   if (count >= kChildren) {
     const std::size_t low = child[1].time < child[0].time ? 1 : 0;
@@ -290,7 +290,7 @@ std::size_t Agenda::least_child(std::size_t first) const {
   return first + least;
 }
 
-void Agenda::put(std::size_t at, Entry entry) {
+void Agenda::put(std::size_t at, ItemTime entry) {
   heap_[at] = entry;
   slots_[subscript(entry.item)].place = static_cast<std::int32_t>(at);
 }

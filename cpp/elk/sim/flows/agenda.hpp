@@ -31,13 +31,13 @@ class Agenda {
   void take_first(std::vector<std::int32_t>& items);
 
  private:
-  struct Entry {
+  struct ItemTime {
     std::int64_t time;
     std::int32_t item;
   };
 
   /// Where an item is. In a list it knows its neighbours; -1: none.
-  struct Slot {
+  struct ItemPlace {
     std::int64_t time;
     std::int32_t place;  // in the heap; or a list, from `kFirstList` downwards; or `kAbsent`
     std::int32_t next;
@@ -47,13 +47,13 @@ class Agenda {
   [[nodiscard]] bool soon(std::int64_t time) const;
   void insert(std::int32_t item, std::int64_t time);
   void link(std::int32_t item, std::int64_t time, std::size_t list);
-  void unlink(const Slot& slot);
-  void push(Entry entry);
+  void unlink(const ItemPlace& slot);
+  void push(ItemTime entry);
   void erase(std::size_t at);
-  void rise(std::size_t at, Entry entry);
-  void sink(std::size_t at, Entry entry);
+  void rise(std::size_t at, ItemTime entry);
+  void sink(std::size_t at, ItemTime entry);
   [[nodiscard]] std::size_t least_child(std::size_t first) const;
-  void put(std::size_t at, Entry entry);
+  void put(std::size_t at, ItemTime entry);
 
   void spread_heap();
   void advance();
@@ -62,8 +62,8 @@ class Agenda {
   void empty_into_heap(std::size_t list);
   [[nodiscard]] std::size_t next_bucket() const;
 
-  std::vector<Entry> heap_;            // of all that is due soon; empty only if nothing is due
-  std::vector<Slot> slots_;            // per item
+  std::vector<ItemTime> heap_;         // of all that is due soon; empty only if nothing is due
+  std::vector<ItemPlace> slots_;       // per item
   std::vector<std::int32_t> lists_;    // the first item of each: that beyond all buckets, buckets
   std::vector<std::uint64_t> filled_;  // a bit for each bucket that may hold an item
   std::int64_t base_ = 0;              // the first bucket begins there

@@ -70,11 +70,11 @@ void Engine::start(const Flow& flow, Picoseconds when) {
   made.cap = flow.cap;
   made.latency = flow.latency;
   hold(made, flow.uses);
-  made.state = State::Waiting;
+  made.state = ItemState::Waiting;
   begin(id, when);
 }
 
-void Engine::start(const Compute& compute, Picoseconds when) {
+void Engine::start(const Computation& compute, Picoseconds when) {
   Wide work = 0;
   if (compute.alone < Picoseconds{0} ||
       __builtin_mul_overflow(sides_[compute.port.index()].capacity, Wide{compute.alone.value},
@@ -83,11 +83,11 @@ void Engine::start(const Compute& compute, Picoseconds when) {
                             "got ", compute.alone.value, " ps"));
   }
   const std::int32_t id = new_item(EventKind::ComputeEnd, compute.tag);
-  const Use use{compute.port, 1};
+  const ResourceUse use{compute.port, 1};
   Item& made = item(id);
   made.left = work;
   hold(made, {&use, 1});
-  made.state = State::Waiting;
+  made.state = ItemState::Waiting;
   begin(id, when);
 }
 
@@ -97,7 +97,7 @@ void Engine::start_timer(Tag tag, Picoseconds when) {
         text("sim: a timer at ", when.value, " ps, when it is ", now_.value, " ps"));
   }
   const std::int32_t id = new_item(EventKind::Timer, tag);
-  item(id).state = State::Timing;
+  item(id).state = ItemState::Timing;
   agenda_.set(id, when);
 }
 
@@ -157,12 +157,12 @@ std::int32_t Engine::new_item(EventKind kind, Tag tag) {
 }
 
 void Engine::free_item(std::int32_t id) {
-  item(id).state = State::Free;
+  item(id).state = ItemState::Free;
   free_items_.push_back(id);
 }
 
 /// Copies `uses` into the block of `held_` that `made` has from its last use, or a larger one.
-void Engine::hold(Item& made, std::span<const Use> uses) {
+void Engine::hold(Item& made, std::span<const ResourceUse> uses) {
   made.use_count = static_cast<std::int32_t>(uses.size());
   if (made.use_count > made.use_room) {
     enlarge(made);
@@ -197,16 +197,16 @@ void Engine::enter(std::int32_t id) {
     return;
   }
   if (entering.left == 0) {
-    entering.state = State::Arriving;
+    entering.state = ItemState::Arriving;
     agenda_.set(id, now_ + entering.latency);
     return;
   }
   if (entering.use_count == 0 && entering.cap == Rate{0}) {
     throw InvalidInput("a flow must use a resource or have a cap, got neither");
   }
-  entering.state = State::Streaming;
+  entering.state = ItemState::Streaming;
   entering.number = ++number_;
-  for (const Use& use : uses_of(entering)) {
+  for (const ResourceUse& use : uses_of(entering)) {
     Node& crossed = node(use.resource);
     crossed.weight += use.weight;
     ++crossed.flows;
@@ -225,7 +225,7 @@ void Engine::enter(std::int32_t id) {
 
 void Engine::enter_compute(std::int32_t id) {
   Item& entering = item(id);
-  entering.state = State::Computing;
+  entering.state = ItemState::Computing;
   const ResourceId port = held_[subscript(entering.first_use)].resource;
   std::vector<std::int32_t>& computes = sides_[port.index()].computes;
   entering.place = static_cast<std::int32_t>(computes.size());
@@ -242,7 +242,7 @@ void Engine::leave(std::int32_t id) {
   Item& leaving = item(id);
   leaving.number = 0;
   --streaming_;
-  for (const Use& use : uses_of(leaving)) {
+  for (const ResourceUse& use : uses_of(leaving)) {
     Node& crossed = node(use.resource);
     crossed.carried += leaving.bytes * use.weight;
     crossed.weight -= use.weight;
@@ -280,27 +280,27 @@ void Engine::due(std::int32_t id) {
     return;
   }
   switch (item(id).state) {
-    case State::Waiting:
+    case ItemState::Waiting:
       enter(id);
       return;
-    case State::Streaming:
+    case ItemState::Streaming:
       leave(id);
       if (item(id).latency > Picoseconds{0}) {
-        item(id).state = State::Arriving;
+        item(id).state = ItemState::Arriving;
         agenda_.set(id, now_ + item(id).latency);
         return;
       }
       emit(id);
       return;
-    case State::Computing:
+    case ItemState::Computing:
       leave_compute(item(id));
       emit(id);
       return;
-    case State::Arriving:
-    case State::Timing:
+    case ItemState::Arriving:
+    case ItemState::Timing:
       emit(id);
       return;
-    case State::Free:
+    case ItemState::Free:
       break;
   }
   throw InternalError("sim: an item that is free is due");

@@ -64,15 +64,15 @@ struct Machine {
 /// Bytes that move through all of `uses` at the same time, at one speed.
 struct Flow {
   Tag tag;
-  Bytes bytes;                // up to kMostFlowBytes
-  Rate cap;                   // of its own; 0: none
-  Picoseconds latency;        // from the last byte sent to the last byte there
-  std::span<const Use> uses;  // copied; each resource once
+  Bytes bytes;                        // up to kMostFlowBytes
+  Rate cap;                           // of its own; 0: none
+  Picoseconds latency;                // from the last byte sent to the last byte there
+  std::span<const ResourceUse> uses;  // copied; each resource once
 };
 
 /// Work of a core whose SRAM port serves flows first: it takes `alone` with the port idle, and runs
 /// at `1 - load / capacity` of that speed.
-struct Compute {
+struct Computation {
   Tag tag;
   Picoseconds alone;
   ResourceId port;
@@ -91,7 +91,7 @@ class Engine {
 
   /// `when` must not lie before `now()`. Throws InvalidInput for what no machine could play.
   void start(const Flow& flow, Picoseconds when);
-  void start(const Compute& compute, Picoseconds when);
+  void start(const Computation& compute, Picoseconds when);
   void start_timer(Tag tag, Picoseconds when);
 
   /// Moves on to the next time at which something ends, and returns all that ends then; empty if
@@ -111,7 +111,7 @@ class Engine {
   [[nodiscard]] std::vector<Usage> usage();
 
  private:
-  enum class State : std::uint8_t { Free, Waiting, Streaming, Arriving, Computing, Timing };
+  enum class ItemState : std::uint8_t { Free, Waiting, Streaming, Arriving, Computing, Timing };
 
   /// In two cache lines: timers need the first alone.
   struct alignas(64) Item {
@@ -124,44 +124,44 @@ class Engine {
     std::int32_t use_room;  // of its block, kept when the item is free
     std::int32_t place;     // of a computation in the list of its port, of a flow in `opened_`
     EventKind kind;
-    State state;
-    Share share;
+    ItemState state;
+    FairShare share;
     Rate cap;
     Bytes bytes;
     std::int64_t number;  // of the flow under way, all being counted; none: 0
     std::int64_t stamp;   // of the last repair that gave it a share anew
   };
 
-  /// That a flow is on a resource, until it has left: then its item has another number.
-  struct Crossing {
+  /// The fact that a flow is on a resource, until it has left: then its item has another number.
+  struct FlowCrossing {
     std::int64_t number;
     std::int32_t item;
     std::int32_t weight;
   };
 
   struct alignas(64) Node {
-    Share level;                // that its flows have where nothing else holds them back
+    FairShare level;            // of its flows where nothing else holds them back
     std::int64_t level_weight;  // `level` was found for; 0: never
     std::int64_t weight;        // of its flows
-    std::int64_t bound;         // of those that have its level, unless it is repaired
+    std::int64_t bound;         // weight of flows that have its level, unless it is repaired
     Wide used;                  // what its flows take, each in whole grains
-    Share top;                  // once it is repaired: the largest share of its flows
+    FairShare top;              // once it is repaired: the largest share of its flows
     Bytes carried;
-    std::vector<Crossing> crossings;  // of listed flows, those that have left among them
+    std::vector<FlowCrossing> crossings;  // of listed flows, those that have left among them
     std::int64_t stamp;
     std::int32_t flows;  // on it now
-    std::int32_t fresh;  // of those, how many came since shares were found
-    std::int32_t local;  // its number in the part that is repaired
+    std::int32_t fresh;  // flows that came since shares were found
+    std::int32_t local;  // number in the part that is repaired
     bool refreshes;
     bool even;      // `level` is exact
     bool dirty;     // a flow came or went
     bool stale;     // a computation came
-    bool repaired;  // its flows got their shares from a repair: `top` and `full` hold, not `bound`
-    bool full;      // those with the largest share could have more but for this resource
+    bool repaired;  // flows got their shares from a repair: `top` and `full` hold, not `bound`
+    bool full;      // flows with the largest share could have more but for this resource
   };
 
   /// What is rarely asked of a resource.
-  struct Side {
+  struct ResourceDetail {
     Wide capacity;
     Wide sustained;
     Wide load;           // while it is recorded
@@ -170,15 +170,15 @@ class Engine {
   };
 
   /// What the opened flows make of a resource: the largest share on it, and whether it is full.
-  struct Weighed {
-    Share top;
+  struct ResourceShare {
+    FairShare top;
     bool full;
   };
 
   void begin(std::int32_t id, Picoseconds when);
   std::int32_t new_item(EventKind kind, Tag tag);
   void free_item(std::int32_t id);
-  void hold(Item& made, std::span<const Use> uses);
+  void hold(Item& made, std::span<const ResourceUse> uses);
   void enlarge(Item& made);
   void enter(std::int32_t id);
   void enter_compute(std::int32_t id);
@@ -187,7 +187,7 @@ class Engine {
   void touch(ResourceId resource);
   void due(std::int32_t id);
   void emit(std::int32_t id);
-  void set_share(std::int32_t id, Share share);
+  void set_share(std::int32_t id, FairShare share);
 
   void refresh();
   void refresh_flows();
@@ -203,8 +203,8 @@ class Engine {
   void affect(std::int32_t id);
   void set_level(ResourceId resource);
   void find_levels();
-  void rebind(const Item& flow, const Share& share);
-  [[nodiscard]] bool bound(const Item& flow, const Share& share) const;
+  void rebind(const Item& flow, const FairShare& share);
+  [[nodiscard]] bool bound(const Item& flow, const FairShare& share) const;
   void apply_affected();
 
   void open_dirty();
@@ -213,8 +213,8 @@ class Engine {
   void repair();
   void meet(ResourceId resource);
   void fill_opened();
-  [[nodiscard]] Weighed weigh(ResourceId resource);
-  [[nodiscard]] Share share_now(std::int32_t id) const;
+  [[nodiscard]] ResourceShare weigh(ResourceId resource);
+  [[nodiscard]] FairShare share_now(std::int32_t id) const;
   [[nodiscard]] bool held(std::int32_t id) const;
   [[nodiscard]] bool open_unheld();
   void open_unheld_on(ResourceId resource);
@@ -222,34 +222,34 @@ class Engine {
   void apply_opened();
   void list_flows();
   void drop_left(Node& crossed) const;
-  [[nodiscard]] const std::vector<Crossing>& listed(Node& crossed);
+  [[nodiscard]] const std::vector<FlowCrossing>& listed(Node& crossed);
   [[nodiscard]] bool watched() const { return computations_ > 0 || meter_.has_value(); }
 
   /// What capacities are now, and when that changes next; never: 0.
-  struct Phase {
+  struct RefreshPhase {
     bool stands;
     bool fresh;
     Picoseconds ends;
   };
-  [[nodiscard]] Phase phase() const;
+  [[nodiscard]] RefreshPhase phase() const;
 
   [[nodiscard]] Item& item(std::int32_t id) { return items_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] Node& node(ResourceId id) { return nodes_[id.index()]; }
-  [[nodiscard]] std::span<const Use> uses_of(const Item& flow) const {
+  [[nodiscard]] std::span<const ResourceUse> uses_of(const Item& flow) const {
     return {held_.data() + flow.first_use, static_cast<std::size_t>(flow.use_count)};
   }
 
   std::vector<Node> nodes_;
-  std::vector<Side> sides_;  // of each node
+  std::vector<ResourceDetail> sides_;  // of each node
   std::vector<Item> items_;
   std::vector<std::int32_t> free_items_;
-  std::vector<Use> held_;
+  std::vector<ResourceUse> held_;
   std::vector<std::vector<std::int32_t>> free_held_;  // by size: blocks of `held_`
   std::vector<std::int32_t> entered_;                 // flows, since shares were found
-  std::vector<Crossing> unlisted_;                    // flows that no resource lists; no weights
+  std::vector<FlowCrossing> unlisted_;                // flows that no resource lists; no weights
   std::vector<ResourceId> dirty_;
   std::vector<ResourceId> stale_;
-  std::vector<ResourceId> memories_;  // that refresh
+  std::vector<ResourceId> memories_;  // resources that refresh
   Agenda agenda_;
   std::vector<std::int32_t> due_;
   std::vector<Event> events_;
@@ -258,23 +258,23 @@ class Engine {
   Picoseconds now_{0};
   std::int64_t memory_flows_ = 0;  // crossings of resources that refresh
   std::int64_t streaming_ = 0;     // flows under way
-  std::int64_t computations_ = 0;  // the same
+  std::int64_t computations_ = 0;  // under way
   std::int64_t stamp_ = 0;
   std::int64_t number_ = 0;
 
   std::vector<std::int32_t> affected_;  // flows that cross a dirty resource,
-  std::vector<Share> levels_;           // the least level of each,
+  std::vector<FairShare> levels_;       // the least level of each,
   bool doubtful_ = false;               // whether those may not be the shares
 
   Wide timed_left_ = 0;  // what `time_to_move` was last asked, and what it said
-  Share timed_share_{0, 1};
+  FairShare timed_share_{0, 1};
   Picoseconds timed_{0};
 
-  Sharing part_;                      // what a repair gives shares anew
-  std::vector<std::int32_t> opened_;  // its flows
+  FlowSet part_;                      // what a repair gives shares anew
+  std::vector<std::int32_t> opened_;  // flows of that part
   std::vector<ResourceId> part_nodes_;
-  std::vector<Share> part_shares_;
-  std::vector<Weighed> weighed_;
+  std::vector<FairShare> part_shares_;
+  std::vector<ResourceShare> weighed_;
   std::vector<Wide> slack_;
   FairScratch scratch_;
 };

@@ -9,23 +9,25 @@
 namespace elk::sim {
 namespace {
 
-using Level = FairScratch::Level;
+using FillLevel = FairScratch::FillLevel;
 
 /// Whether `a` is filled after `b`: a heap by this has the least level first.
-bool later(const Level& a, const Level& b) { return a.left * b.weight > b.left * a.weight; }
+bool later(const FillLevel& a, const FillLevel& b) { return a.left * b.weight > b.left * a.weight; }
 
-bool equal(const Level& a, const Level& b) { return a.left * b.weight == b.left * a.weight; }
+bool equal(const FillLevel& a, const FillLevel& b) {
+  return a.left * b.weight == b.left * a.weight;
+}
 
 class Filling {
  public:
-  Filling(const Sharing& sharing, FairScratch& scratch, std::vector<Share>& shares)
+  Filling(const FlowSet& sharing, FairScratch& scratch, std::vector<FairShare>& shares)
       : sharing_(sharing), scratch_(scratch), shares_(shares), flows_(sharing.begin.size() - 1) {}
 
   void fill() {
     prepare();
     std::size_t given = 0;
     while (given < flows_) {
-      const Share share = next_round();
+      const FairShare share = next_round();
       given += scratch_.round.size();
       give(share);
     }
@@ -60,7 +62,7 @@ class Filling {
   void index_crossings() {
     std::vector<std::int32_t>& begin = scratch_.crossed_begin;
     begin.assign(sharing_.capacity.size() + 1, 0);
-    for (const Use& use : sharing_.uses) {
+    for (const ResourceUse& use : sharing_.uses) {
       ++begin[use.resource.index()];
       scratch_.weight[use.resource.index()] += use.weight;
     }
@@ -78,7 +80,7 @@ class Filling {
     }
   }
 
-  [[nodiscard]] Level level(std::int32_t resource) const {
+  [[nodiscard]] FillLevel level(std::int32_t resource) const {
     return {scratch_.left[subscript(resource)], scratch_.weight[subscript(resource)], resource};
   }
 
@@ -86,9 +88,9 @@ class Filling {
 
   /// The least level that is up to date. Levels only rise, so an old one is put back.
   void settle_top() {
-    std::vector<Level>& heap = scratch_.heap;
+    std::vector<FillLevel>& heap = scratch_.heap;
     while (!heap.empty()) {
-      const Level now = level(heap.front().resource);
+      const FillLevel now = level(heap.front().resource);
       if (now.weight == heap.front().weight && now.left == heap.front().left) {
         return;
       }
@@ -102,7 +104,7 @@ class Filling {
   }
 
   /// Puts into `round` all flows that get the least level, and returns it.
-  Share next_round() {
+  FairShare next_round() {
     scratch_.round.clear();
     settle_top();
     while (next_cap_ < scratch_.by_cap.size() &&
@@ -113,12 +115,12 @@ class Filling {
     if (scratch_.heap.empty() && !capped) {
       throw InternalError("fair_shares: a flow uses nothing and has no cap");
     }
-    Level least = {0, 1, -1};
+    FillLevel least = {0, 1, -1};
     if (!scratch_.heap.empty()) {
       least = scratch_.heap.front();
     }
     if (capped) {
-      const Level own = {cap(scratch_.by_cap[next_cap_]), 1, -1};
+      const FillLevel own = {cap(scratch_.by_cap[next_cap_]), 1, -1};
       least = scratch_.heap.empty() || later(least, own) ? own : least;
     }
     take_capped(least);
@@ -126,7 +128,7 @@ class Filling {
     return split(least.left, least.weight);
   }
 
-  void take_capped(const Level& least) {
+  void take_capped(const FillLevel& least) {
     for (; next_cap_ < scratch_.by_cap.size(); ++next_cap_) {
       const std::int32_t flow = scratch_.by_cap[next_cap_];
       if (!equal({cap(flow), 1, -1}, least)) {
@@ -136,8 +138,8 @@ class Filling {
     }
   }
 
-  void take_resources(const Level& least) {
-    std::vector<Level>& heap = scratch_.heap;
+  void take_resources(const FillLevel& least) {
+    std::vector<FillLevel>& heap = scratch_.heap;
     for (settle_top(); !heap.empty() && equal(heap.front(), least); settle_top()) {
       const std::int32_t resource = heap.front().resource;
       std::pop_heap(heap.begin(), heap.end(), later);
@@ -156,35 +158,35 @@ class Filling {
     }
   }
 
-  void give(Share share) {
+  void give(FairShare share) {
     for (const std::int32_t flow : scratch_.round) {
       shares_[subscript(flow)] = share;
       for (std::int32_t u = sharing_.begin[subscript(flow)];
            u < sharing_.begin[subscript(flow) + 1]; ++u) {
-        const Use& use = sharing_.uses[subscript(u)];
+        const ResourceUse& use = sharing_.uses[subscript(u)];
         scratch_.left[use.resource.index()] -= share.num * use.weight / share.den;
         scratch_.weight[use.resource.index()] -= use.weight;
       }
     }
   }
 
-  const Sharing& sharing_;
+  const FlowSet& sharing_;
   FairScratch& scratch_;
-  std::vector<Share>& shares_;
+  std::vector<FairShare>& shares_;
   std::size_t flows_;
   std::size_t next_cap_ = 0;
 };
 
 }  // namespace
 
-void Sharing::clear() {
+void FlowSet::clear() {
   capacity.clear();
   cap.clear();
   begin.clear();
   uses.clear();
 }
 
-void fair_shares(const Sharing& sharing, FairScratch& scratch, std::vector<Share>& shares) {
+void fair_shares(const FlowSet& sharing, FairScratch& scratch, std::vector<FairShare>& shares) {
   Filling(sharing, scratch, shares).fill();
 }
 

@@ -71,7 +71,7 @@ class Refinement {
     for (std::size_t i = 0; i < items_; ++i) {
       std::uint64_t sum = 0;
       for (std::int32_t u = crossings_.begin[i]; u < crossings_.begin[i + 1]; ++u) {
-        const Use& use = crossings_.uses[subscript(u)];
+        const ResourceUse& use = crossings_.uses[subscript(u)];
         sum += mixed(static_cast<std::uint64_t>(resources[use.resource.index()]),
                      static_cast<std::uint64_t>(use.weight));
       }
@@ -81,7 +81,7 @@ class Refinement {
     std::vector<std::uint64_t> sums(resources.size(), 0);
     for (std::size_t i = 0; i < items_; ++i) {
       for (std::int32_t u = crossings_.begin[i]; u < crossings_.begin[i + 1]; ++u) {
-        const Use& use = crossings_.uses[subscript(u)];
+        const ResourceUse& use = crossings_.uses[subscript(u)];
         sums[use.resource.index()] +=
             mixed(static_cast<std::uint64_t>(items[i]), static_cast<std::uint64_t>(use.weight));
       }
@@ -97,7 +97,7 @@ class Refinement {
 };
 
 /// What one item, or the items of one class, load: by class of resources.
-using Loads = std::map<std::int32_t, std::int64_t>;
+using ClassLoads = std::map<std::int32_t, std::int64_t>;
 
 /// For each class of items, what all of it loads one resource of each class with. Refinement went
 /// by hashes: that every item, and every resource, is as the first of its class is checked here.
@@ -106,7 +106,7 @@ class Quotient {
   Quotient(const Crossings& crossings, const Refinement& classes)
       : crossings_(crossings), classes_(classes) {}
 
-  void fill(Folded& folded) const {
+  void fill(FoldedMachine& folded) const {
     std::vector<std::int64_t> sizes(subscript(classes_.resource_count), 0);
     for (const std::int32_t colour : classes_.resources) {
       ++sizes[subscript(colour)];
@@ -137,10 +137,10 @@ class Quotient {
   }
 
  private:
-  [[nodiscard]] Loads loads(std::size_t item) const {
-    Loads sum;
+  [[nodiscard]] ClassLoads loads(std::size_t item) const {
+    ClassLoads sum;
     for (std::int32_t u = crossings_.begin[item]; u < crossings_.begin[item + 1]; ++u) {
-      const Use& use = crossings_.uses[subscript(u)];
+      const ResourceUse& use = crossings_.uses[subscript(u)];
       sum[classes_.resources[use.resource.index()]] += use.weight;
     }
     return sum;
@@ -152,21 +152,21 @@ class Quotient {
 
 }  // namespace
 
-std::span<const Use> Folded::uses_of(std::int32_t item) const {
+std::span<const ResourceUse> FoldedMachine::uses_of(std::int32_t item) const {
   return std::span(uses).subspan(subscript(begin[subscript(item)]),
                                  subscript(begin[subscript(item) + 1] - begin[subscript(item)]));
 }
 
-Folded fold(const Machine& machine, const Crossings& crossings) {
+FoldedMachine fold(const Machine& machine, const Crossings& crossings) {
   Refinement classes(machine, crossings);
   classes.refine();
-  Folded folded{.machine = {.resources = {}, .refresh = machine.refresh},
-                .resource_class = classes.resources,
-                .item_class = classes.items,
-                .item_first = {},
-                .item_count = {},
-                .begin = {},
-                .uses = {}};
+  FoldedMachine folded{.machine = {.resources = {}, .refresh = machine.refresh},
+                       .resource_class = classes.resources,
+                       .item_class = classes.items,
+                       .item_first = {},
+                       .item_count = {},
+                       .begin = {},
+                       .uses = {}};
   folded.machine.resources.resize(subscript(classes.resource_count), steady({1}));
   for (std::size_t r = 0; r < machine.resources.size(); ++r) {
     folded.machine.resources[subscript(classes.resources[r])] = machine.resources[r];

@@ -14,21 +14,21 @@ namespace elk::sim {
 struct Crossings {
   std::vector<std::int64_t> kind;   // per item
   std::vector<std::int32_t> begin;  // item i uses [begin[i], begin[i + 1]); one more than items
-  std::vector<Use> uses;
+  std::vector<ResourceUse> uses;
 };
 
 /// A machine with one resource for each class of equal ones, and one item for each class of equal
 /// items, in the order of their first members.
-struct Folded {
+struct FoldedMachine {
   Machine machine;
   std::vector<std::int32_t> resource_class;  // of each resource of the whole machine
   std::vector<std::int32_t> item_class;      // of each item
   std::vector<std::int32_t> item_first;      // per class: its first item
   std::vector<std::int64_t> item_count;      // per class
   std::vector<std::int32_t> begin;           // per class: its uses in the folded machine
-  std::vector<Use> uses;
+  std::vector<ResourceUse> uses;
 
-  [[nodiscard]] std::span<const Use> uses_of(std::int32_t item) const;
+  [[nodiscard]] std::span<const ResourceUse> uses_of(std::int32_t item) const;
 };
 
 /// Folds what is equal: the coarsest partition in which all resources of a class are crossed by as
@@ -40,6 +40,6 @@ struct Folded {
 ///
 /// Colour refinement (Ramana, Scheinerman and Ullman, Discrete Mathematics 132, 1994), O(uses) a
 /// round.
-[[nodiscard]] Folded fold(const Machine& machine, const Crossings& crossings);
+[[nodiscard]] FoldedMachine fold(const Machine& machine, const Crossings& crossings);
 
 }  // namespace elk::sim

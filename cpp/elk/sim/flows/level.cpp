@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kFewFlows = 16;  // not worth to be looked at for those that have left
 
-bool slower(const Share& a, const Share& b) {
+bool slower(const FairShare& a, const FairShare& b) {
   return a.den == b.den ? a.num < b.num : a.num * b.den < b.num * a.den;
 }
 
@@ -63,11 +63,11 @@ void Engine::refresh_flows() {
 
 /// Tells resources which flows cross them. Most flows have left before anybody asks.
 void Engine::list_flows() {
-  for (const Crossing& flow : unlisted_) {
+  for (const FlowCrossing& flow : unlisted_) {
     if (item(flow.item).number != flow.number) {
       continue;
     }
-    for (const Use& use : uses_of(item(flow.item))) {
+    for (const ResourceUse& use : uses_of(item(flow.item))) {
       Node& crossed = node(use.resource);
       crossed.crossings.push_back({flow.number, flow.item, use.weight});
     }
@@ -77,7 +77,7 @@ void Engine::list_flows() {
 
 /// Forgets the flows that have left `crossed`.
 void Engine::drop_left(Node& crossed) const {
-  const auto left = [&](const Crossing& crossing) {
+  const auto left = [&](const FlowCrossing& crossing) {
     return items_[subscript(crossing.item)].number != crossing.number;
   };
   crossed.crossings.erase(std::remove_if(crossed.crossings.begin(), crossed.crossings.end(), left),
@@ -85,7 +85,7 @@ void Engine::drop_left(Node& crossed) const {
 }
 
 /// The crossings of `crossed`, not many more than it has flows.
-const std::vector<Engine::Crossing>& Engine::listed(Node& crossed) {
+const std::vector<Engine::FlowCrossing>& Engine::listed(Node& crossed) {
   list_flows();
   if (crossed.crossings.size() > kFewFlows + (2 * subscript(crossed.flows))) {
     drop_left(crossed);
@@ -107,7 +107,7 @@ bool Engine::refresh_lone(ResourceId resource) {
     const Rate cap = item(entered_.front()).cap;
     const bool capped = cap > Rate{0} && slower({grains(cap), 1}, lone.level);
     lone.bound = capped ? 0 : lone.weight;
-    set_share(entered_.front(), capped ? Share{grains(cap), 1} : lone.level);
+    set_share(entered_.front(), capped ? FairShare{grains(cap), 1} : lone.level);
   }
   lone.fresh = 0;
   lone.dirty = false;
@@ -129,7 +129,7 @@ void Engine::find_affected() {
       set_level(resource);
       dirty.bound = 0;
       if (dirty.fresh < dirty.flows) {
-        for (const Crossing& crossing : listed(dirty)) {
+        for (const FlowCrossing& crossing : listed(dirty)) {
           if (item(crossing.item).number == crossing.number) {
             affect(crossing.item);
           }
@@ -164,10 +164,10 @@ void Engine::find_levels() {
   doubtful_ = false;
   for (const std::int32_t id : affected_) {
     const Item& flow = item(id);
-    const std::span<const Use> crossed = uses_of(flow);
-    const Share own{grains(flow.cap), 1};
-    const Share* least = flow.cap > Rate{0} ? &own : &node(crossed.front().resource).level;
-    for (const Use& use : crossed) {
+    const std::span<const ResourceUse> crossed = uses_of(flow);
+    const FairShare own{grains(flow.cap), 1};
+    const FairShare* least = flow.cap > Rate{0} ? &own : &node(crossed.front().resource).level;
+    for (const ResourceUse& use : crossed) {
       const Node& on = node(use.resource);
       doubtful_ = doubtful_ || !on.even || on.repaired;
       least = slower(on.level, *least) ? &on.level : least;
@@ -182,8 +182,8 @@ void Engine::find_levels() {
 
 /// `flow` is about to get `share`. A resource that bound all of its flows and now loses one may
 /// leave others with less than they can have.
-void Engine::rebind(const Item& flow, const Share& share) {
-  for (const Use& use : uses_of(flow)) {
+void Engine::rebind(const Item& flow, const FairShare& share) {
+  for (const ResourceUse& use : uses_of(flow)) {
     Node& on = node(use.resource);
     if (on.dirty) {
       on.bound += on.level == share ? use.weight : 0;
@@ -201,12 +201,12 @@ void Engine::rebind(const Item& flow, const Share& share) {
 }
 
 /// Whether something keeps `flow` at `share`: its cap, or a resource that does so to all its flows.
-bool Engine::bound(const Item& flow, const Share& share) const {
-  if (flow.cap > Rate{0} && share == Share{grains(flow.cap), 1}) {
+bool Engine::bound(const Item& flow, const FairShare& share) const {
+  if (flow.cap > Rate{0} && share == FairShare{grains(flow.cap), 1}) {
     return true;
   }
-  const std::span<const Use> crossed = uses_of(flow);
-  return std::any_of(crossed.begin(), crossed.end(), [&](const Use& use) {
+  const std::span<const ResourceUse> crossed = uses_of(flow);
+  return std::any_of(crossed.begin(), crossed.end(), [&](const ResourceUse& use) {
     const Node& on = nodes_[use.resource.index()];
     return on.bound == on.weight && on.level == share;
   });
@@ -220,7 +220,7 @@ void Engine::apply_affected() {
     const bool changed = item(id).share != levels_[a];
     set_share(id, levels_[a]);
     if (watched_now && changed) {
-      for (const Use& use : uses_of(item(id))) {
+      for (const ResourceUse& use : uses_of(item(id))) {
         settle(use.resource);
       }
     }

@@ -72,8 +72,8 @@ void Meter::close(Track& track, Picoseconds now) const {
   track.busy.push_back({track.since, now});
   while (track.busy.size() > most_) {
     track.gap = std::max(Picoseconds{1}, track.gap * 2);
-    std::vector<BusySpan> joined;
-    for (const BusySpan& span : track.busy) {
+    std::vector<Interval<Picoseconds>> joined;
+    for (const Interval<Picoseconds>& span : track.busy) {
       if (!joined.empty() && span.begin - joined.back().end <= track.gap) {
         joined.back().end = span.end;
       } else {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/flows/share.hpp"
 
@@ -16,21 +17,13 @@ struct Metering {
   Picoseconds width;  // of a bin at first
 };
 
-/// [begin, end), with something under way.
-struct BusySpan {
-  Picoseconds begin;
-  Picoseconds end;
-
-  friend bool operator==(const BusySpan&, const BusySpan&) = default;
-};
-
 /// One track. Memory is bounded: when time runs past the last bin, bins are joined in pairs; when
 /// there are too many spans, those that lie closest together are joined.
 struct Usage {
   Picoseconds width;
   std::vector<double> bytes;  // per bin, times weights; of the resources of the track together
-  std::vector<BusySpan> busy;
-  Picoseconds busy_time;  // exact, whatever was joined
+  std::vector<Interval<Picoseconds>> busy;  // with something under way
+  Picoseconds busy_time;                    // exact, whatever was joined
 
   friend bool operator==(const Usage&, const Usage&) = default;
 };
@@ -54,7 +47,7 @@ class Meter {
   struct Track {
     std::vector<Wide> grains;  // per bin
     Picoseconds width;
-    std::vector<BusySpan> busy;
+    std::vector<Interval<Picoseconds>> busy;
     Picoseconds gap;  // spans at most so far apart are joined
     Picoseconds busy_time;
     Picoseconds since;

@@ -7,7 +7,7 @@
 namespace elk::sim {
 
 /// From now on `id` moves at `share`.
-void Engine::set_share(std::int32_t id, Share share) {
+void Engine::set_share(std::int32_t id, FairShare share) {
   Item& moving = item(id);
   const bool fresh = moving.since == now_;
   if (share == moving.share && !fresh) {
@@ -18,7 +18,7 @@ void Engine::set_share(std::int32_t id, Share share) {
     moving.since = now_;
   }
   if (moving.kind == EventKind::FlowEnd) {
-    for (const Use& use : uses_of(moving)) {
+    for (const ResourceUse& use : uses_of(moving)) {
       node(use.resource).used +=
           (share.num * use.weight / share.den) - (moving.share.num * use.weight / moving.share.den);
     }
@@ -70,7 +70,7 @@ void Engine::report(ResourceId resource) {
   if (!meter_->records(resource.value)) {
     return;
   }
-  Side& changed = sides_[resource.index()];
+  ResourceDetail& changed = sides_[resource.index()];
   const Wide before = changed.load;
   if (before > 0) {
     meter_->add(resource.value, before, changed.loaded, now_);
@@ -93,18 +93,18 @@ std::vector<Usage> Engine::usage() {
 }
 
 Wide Engine::capacity(ResourceId resource) const {
-  const Side& asked = sides_[resource.index()];
+  const ResourceDetail& asked = sides_[resource.index()];
   if (!nodes_[resource.index()].refreshes) {
     return asked.capacity;
   }
-  const Phase now = phase();
+  const RefreshPhase now = phase();
   if (now.stands) {
     return 0;
   }
   return now.fresh ? asked.capacity : asked.sustained;
 }
 
-Engine::Phase Engine::phase() const {
+Engine::RefreshPhase Engine::phase() const {
   if (refresh_.interval == Picoseconds{0}) {
     const bool fresh = now_ < refresh_.fresh;
     return {.stands = false, .fresh = fresh, .ends = fresh ? refresh_.fresh : Picoseconds{0}};

@@ -17,11 +17,11 @@ namespace {
 
 constexpr int kMostRounds = 12;  // then all that is connected is opened
 
-bool smaller(const Share& a, const Share& b) {
+bool smaller(const FairShare& a, const FairShare& b) {
   return a.den == b.den ? a.num < b.num : a.num * b.den < b.num * a.den;
 }
 
-Wide taken(const Share& share, std::int32_t weight) { return share.num * weight / share.den; }
+Wide taken(const FairShare& share, std::int32_t weight) { return share.num * weight / share.den; }
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void Engine::open_dirty() {
     if (dirty.fresh == dirty.flows || (!all && !dirty.full)) {
       continue;
     }
-    for (const Crossing& crossing : listed(dirty)) {
+    for (const FlowCrossing& crossing : listed(dirty)) {
       const Item& flow = item(crossing.item);
       if (flow.number == crossing.number && (all || flow.share == dirty.top)) {
         open(crossing.item);
@@ -66,7 +66,7 @@ void Engine::open(std::int32_t id) {
   flow.place = static_cast<std::int32_t>(opened_.size());
   opened_.push_back(id);
   part_.cap.push_back(grains(flow.cap));
-  for (const Use& use : uses_of(flow)) {
+  for (const ResourceUse& use : uses_of(flow)) {
     meet(use.resource);
     const std::int32_t local = node(use.resource).local;
     part_.capacity[subscript(local)] += taken(flow.share, use.weight);
@@ -77,8 +77,8 @@ void Engine::open(std::int32_t id) {
 
 /// Opens all that is connected with what is open.
 void Engine::open_connected() {
-  for (std::size_t r = 0; r < part_nodes_.size(); ++r) {  // It grows as flows lead on.
-    for (const Crossing& crossing : listed(node(part_nodes_[r]))) {
+  for (std::size_t r = 0; r < part_nodes_.size(); ++r) {  // The part grows as flows lead on.
+    for (const FlowCrossing& crossing : listed(node(part_nodes_[r]))) {
       if (item(crossing.item).number == crossing.number) {
         open(crossing.item);
       }
@@ -114,7 +114,7 @@ void Engine::fill_opened() {
   slack_ = part_.capacity;
   for (std::size_t f = 0; f < opened_.size(); ++f) {
     for (std::int32_t u = part_.begin[f]; u < part_.begin[f + 1]; ++u) {
-      const Use& use = part_.uses[subscript(u)];
+      const ResourceUse& use = part_.uses[subscript(u)];
       slack_[use.resource.index()] -= taken(part_shares_[f], use.weight);
     }
   }
@@ -129,16 +129,16 @@ void Engine::fill_opened() {
 
 /// The largest share on a resource, and whether that is what the flows with less leave to each of
 /// those that have it.
-Engine::Weighed Engine::weigh(ResourceId resource) {
-  Share top{0, 1};
+Engine::ResourceShare Engine::weigh(ResourceId resource) {
+  FairShare top{0, 1};
   std::int64_t weight = 0;
   Wide at_top = 0;
   Wide all = 0;
-  for (const Crossing& crossing : listed(node(resource))) {
+  for (const FlowCrossing& crossing : listed(node(resource))) {
     if (item(crossing.item).number != crossing.number) {
       continue;
     }
-    const Share share = share_now(crossing.item);
+    const FairShare share = share_now(crossing.item);
     const Wide takes = taken(share, crossing.weight);
     all += takes;
     if (smaller(top, share)) {
@@ -155,7 +155,7 @@ Engine::Weighed Engine::weigh(ResourceId resource) {
   return {.top = top, .full = full};
 }
 
-Share Engine::share_now(std::int32_t id) const {
+FairShare Engine::share_now(std::int32_t id) const {
   const Item& flow = items_[subscript(id)];
   const bool filled = flow.stamp == stamp_ && subscript(flow.place) < part_shares_.size();
   return filled ? part_shares_[subscript(flow.place)] : flow.share;
@@ -164,15 +164,15 @@ Share Engine::share_now(std::int32_t id) const {
 /// Whether something keeps a flow at its share.
 bool Engine::held(std::int32_t id) const {
   const Item& flow = items_[subscript(id)];
-  const Share share = share_now(id);
-  if (flow.cap > Rate{0} && share == Share{grains(flow.cap), 1}) {
+  const FairShare share = share_now(id);
+  if (flow.cap > Rate{0} && share == FairShare{grains(flow.cap), 1}) {
     return true;
   }
-  const std::span<const Use> crossed = uses_of(flow);
-  return std::any_of(crossed.begin(), crossed.end(), [&](const Use& use) {
+  const std::span<const ResourceUse> crossed = uses_of(flow);
+  return std::any_of(crossed.begin(), crossed.end(), [&](const ResourceUse& use) {
     const Node& on = nodes_[use.resource.index()];
     if (on.stamp == stamp_ && subscript(on.local) < weighed_.size()) {
-      const Weighed& weighed = weighed_[subscript(on.local)];
+      const ResourceShare& weighed = weighed_[subscript(on.local)];
       return weighed.full && weighed.top == share;
     }
     return on.repaired ? on.full && on.top == share : on.bound == on.weight && on.level == share;
@@ -204,7 +204,7 @@ bool Engine::open_unheld() {
 /// Opens the flows that a resource held, and nothing does now.
 void Engine::open_unheld_on(ResourceId resource) {
   Node& met = node(resource);
-  for (const Crossing& crossing : listed(met)) {
+  for (const FlowCrossing& crossing : listed(met)) {
     const Item& flow = item(crossing.item);
     if (flow.number == crossing.number && flow.stamp != stamp_ &&
         (!met.repaired || flow.share == met.top) && !held(crossing.item)) {
@@ -215,14 +215,14 @@ void Engine::open_unheld_on(ResourceId resource) {
 
 /// Opens those that have more than an opened flow got, where that is because of them.
 void Engine::open_above(std::int32_t id) {
-  const Share share = share_now(id);
+  const FairShare share = share_now(id);
   for (std::int32_t u = item(id).first_use; u < item(id).first_use + item(id).use_count; ++u) {
     const ResourceId resource = held_[subscript(u)].resource;
     const std::size_t local = subscript(node(resource).local);
     if (local >= weighed_.size() || !smaller(share, weighed_[local].top)) {
       continue;
     }
-    for (const Crossing& crossing : listed(node(resource))) {
+    for (const FlowCrossing& crossing : listed(node(resource))) {
       const Item& other = item(crossing.item);
       if (other.number == crossing.number && other.stamp != stamp_ && smaller(share, other.share)) {
         open(crossing.item);

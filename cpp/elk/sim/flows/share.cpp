@@ -25,7 +25,7 @@ Picoseconds to_latency(Seconds constant) {
   return {static_cast<std::int64_t>(std::llround(constant.value * 1e12))};
 }
 
-Share split(Wide left, std::int64_t weight) {
+FairShare split(Wide left, std::int64_t weight) {
   const Wide whole = left / weight;
   const auto rest = static_cast<std::int64_t>(left - (whole * weight));
   if (rest == 0) {

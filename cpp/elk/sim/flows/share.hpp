@@ -35,25 +35,25 @@ inline constexpr std::int64_t kMostSharers = std::int64_t{1} << 14;
 [[nodiscard]] constexpr Wide grains(Rate rate) { return Wide{rate.value} * kGrains; }
 
 /// A speed: `num / den` grains in a picosecond. `den` is 1 wherever it divides `num`.
-struct Share {
+struct FairShare {
   Wide num;
   std::int64_t den;  // 1 to kMostSharers
 
-  friend bool operator==(const Share&, const Share&) = default;
+  friend bool operator==(const FairShare&, const FairShare&) = default;
 };
 
 /// `left / weight`, the share of each unit of weight. Exact while the denominator is at most
 /// `kMostSharers` once it is reduced; else rounded down to a whole grain.
-[[nodiscard]] Share split(Wide left, std::int64_t weight);
+[[nodiscard]] FairShare split(Wide left, std::int64_t weight);
 
 /// What moves in `time`, rounded up: a flow that changes its speed gains less than a grain.
-[[nodiscard]] inline Wide moved(Share share, Picoseconds time) {
+[[nodiscard]] inline Wide moved(FairShare share, Picoseconds time) {
   const Wide amount = share.num * time.value;
   return share.den == 1 ? amount : (amount + share.den - 1) / share.den;
 }
 
 /// Until `left` has moved, rounded up; `kBeyondTime` if that lies beyond 26 days.
-[[nodiscard]] inline Picoseconds time_to_move(Wide left, Share share) {
+[[nodiscard]] inline Picoseconds time_to_move(Wide left, FairShare share) {
   if (left <= 0) {
     return {0};
   }

@@ -11,7 +11,7 @@ namespace elk::sim {
 namespace {
 
 /// The time of a run over its time at peak.
-double run_cost(const PieceCosts& costs, Rate peak, Bytes run) {
+double run_cost(const ChannelCosts& costs, Rate peak, Bytes run) {
   if (run == Bytes{0}) {
     return 1.0;
   }
@@ -28,7 +28,7 @@ double run_cost(const PieceCosts& costs, Rate peak, Bytes run) {
 
 }  // namespace
 
-std::int32_t byte_weight(const PieceCosts& costs, Rate peak, const Traffic& traffic) {
+std::int32_t byte_weight(const ChannelCosts& costs, Rate peak, const ChannelTraffic& traffic) {
   const bool valid =
       traffic.run >= Bytes{0} && traffic.write_share >= 0.0 && traffic.write_share <= 1.0;
   if (!valid) {
@@ -42,7 +42,7 @@ std::int32_t byte_weight(const PieceCosts& costs, Rate peak, const Traffic& traf
   return static_cast<std::int32_t>(std::llround(kHbmWeight * cost));
 }
 
-Machine machine_of(const Channel& channel, const Traffic& traffic) {
+Machine machine_of(const Channel& channel, const ChannelTraffic& traffic) {
   const auto peak = static_cast<double>(channel.peak.value);
   const auto sustained = static_cast<double>(channel.sustained.value);
   const double held_up =
@@ -53,9 +53,9 @@ Machine machine_of(const Channel& channel, const Traffic& traffic) {
           .refresh = channel.refresh};
 }
 
-Picoseconds service_time(const Channel& channel, Bytes bytes, const Traffic& traffic) {
+Picoseconds service_time(const Channel& channel, Bytes bytes, const ChannelTraffic& traffic) {
   Engine engine(machine_of(channel, traffic));
-  const Use use{{0}, byte_weight(channel.costs, channel.peak, traffic)};
+  const ResourceUse use{{0}, byte_weight(channel.costs, channel.peak, traffic)};
   engine.start({.tag = 0, .bytes = bytes, .cap = {0}, .latency = {0}, .uses = {&use, 1}},
                channel.latency);
   return engine.next().front().time;

@@ -21,7 +21,7 @@ inline constexpr std::int32_t kHbmWeight = 1024;
 ///
 /// and turning the bus between reads and writes adds `turnaround * min(w, 1 - w)` times the time at
 /// peak, where `w` is the share of writes.
-struct PieceCosts {
+struct ChannelCosts {
   Picoseconds row;
   std::int64_t banks;
   Bytes burst;
@@ -30,30 +30,31 @@ struct PieceCosts {
   Bytes queue;
   double turnaround;
 
-  friend bool operator==(const PieceCosts&, const PieceCosts&) = default;
+  friend bool operator==(const ChannelCosts&, const ChannelCosts&) = default;
 };
 
 /// Fitted to HBM3E (data/hbm/fitted.csv, queue of 64): what chips use, whose files do not say.
-inline constexpr PieceCosts kHbm3ePieces = {.row = {1757},
-                                            .banks = 8,
-                                            .burst = {32},
-                                            .gap = {657},
-                                            .wait = {60'000},
-                                            .queue = {2048},
-                                            .turnaround = 1.217};
+inline constexpr ChannelCosts kHbm3ePieces = {.row = {1757},
+                                              .banks = 8,
+                                              .burst = {32},
+                                              .gap = {657},
+                                              .wait = {60'000},
+                                              .queue = {2048},
+                                              .turnaround = 1.217};
 
 /// What is asked of a channel: runs of contiguous bytes on it, scattered (0: one long run), a share
 /// of which is written.
-struct Traffic {
+struct ChannelTraffic {
   Bytes run;
   double write_share;  // 0 to 1
 
-  friend bool operator==(const Traffic&, const Traffic&) = default;
+  friend bool operator==(const ChannelTraffic&, const ChannelTraffic&) = default;
 };
 
 /// The weight with which a byte of `traffic` loads a channel of `peak`: `kHbmWeight` times its time
 /// over that of a sequential byte.
-[[nodiscard]] std::int32_t byte_weight(const PieceCosts& costs, Rate peak, const Traffic& traffic);
+[[nodiscard]] std::int32_t byte_weight(const ChannelCosts& costs, Rate peak,
+                                       const ChannelTraffic& traffic);
 
 /// One channel, as measurements show it.
 struct Channel {
@@ -61,15 +62,16 @@ struct Channel {
   Rate sustained;  // what its queue allows once rows have to be closed; peak: no limit
   Picoseconds latency;
   Refresh refresh;
-  PieceCosts costs;
+  ChannelCosts costs;
 
   friend bool operator==(const Channel&, const Channel&) = default;
 };
 
 /// A machine of this channel alone. Writes wait for no answer: of them the queue holds up none.
-[[nodiscard]] Machine machine_of(const Channel& channel, const Traffic& traffic);
+[[nodiscard]] Machine machine_of(const Channel& channel, const ChannelTraffic& traffic);
 
 /// The time that the engine takes for `bytes` over the idle channel.
-[[nodiscard]] Picoseconds service_time(const Channel& channel, Bytes bytes, const Traffic& traffic);
+[[nodiscard]] Picoseconds service_time(const Channel& channel, Bytes bytes,
+                                       const ChannelTraffic& traffic);
 
 }  // namespace elk::sim

@@ -38,10 +38,10 @@ Demand Demands::nothing() const {
 }
 
 Demand Demands::of(const program::Exchange& exchange) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({kSend, kReceive, kIn, kOut});
   const bool mesh = network_.lines().routed();
-  const program::Traffic traffic =
+  const program::PortTraffic traffic =
       mesh ? count_links(exchange, sums) : program::traffic(exchange, chip_);
   sums.about.busiest = {program::busiest(traffic)};
   for (const std::int64_t bytes : traffic.received) {
@@ -68,7 +68,7 @@ Demand Demands::of(const program::Exchange& exchange) {
 }
 
 /// All-to-all, the ports of senders and receivers.
-void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
+void Demands::count_ends(const program::PortTraffic& traffic, ResourceSums& sums) const {
   sums.about.hop_bytes = sums.about.received;
   sums.tail.assign(type_of_.size(), Picoseconds{0});
   for (std::int64_t c = 0; c < network_.cores(); ++c) {
@@ -80,9 +80,9 @@ void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
   }
 }
 
-void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
+void Demands::add_path(const Path& path, std::int64_t bytes, ResourceSums& sums) const {
   sums.touched.fill(true);
-  for (const Use& use : path.uses) {
+  for (const ResourceUse& use : path.uses) {
     const std::int32_t type = type_of_[use.resource.index()];
     if (type == kOut || type == kIn || type == kMemory) {
       continue;  // Counted once for each chip, and for each byte that is read.
@@ -94,8 +94,8 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
 }
 
 /// On a grid every send takes its way over links. Returns what ports have to do.
-program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& sums) {
-  program::Traffic traffic = program::no_sends(exchange, chip_);
+program::PortTraffic Demands::count_links(const program::Exchange& exchange, ResourceSums& sums) {
+  program::PortTraffic traffic = program::no_sends(exchange, chip_);
   const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
   program::Cores senders;
   std::int64_t turn = 0;
@@ -115,7 +115,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
       if (!std::exchange(aimed, true)) {
         trees_.aim(send.receivers);
       }
-      sums.about.hop_bytes.value += bytes * trees_.add(from, chip::Turn::RowFirst, bytes);
+      sums.about.hop_bytes.value += bytes * trees_.add(from, chip::DimOrder::RowFirst, bytes);
       count_ports(from, send.receivers, bytes, sums);
     }
   });
@@ -126,7 +126,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
 
 /// A send of which no one tree over a grid is the way. Returns its latency.
 Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> receivers,
-                                 std::int64_t bytes, Sums& sums) const {
+                                 std::int64_t bytes, ResourceSums& sums) const {
   std::vector<CoreId> to;
   for (const std::int32_t core : receivers) {
     to.push_back({core});
@@ -151,7 +151,7 @@ bool Demands::on_one_chip(CoreId from, std::span<const std::int32_t> receivers) 
 
 /// The SRAM ports of a sender and its receivers.
 void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
-                          Sums& sums) const {
+                          ResourceSums& sums) const {
   if (!network_.blocks()) {
     return;
   }
@@ -162,11 +162,11 @@ void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, 
 }
 
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({kMemory, kSram, kLink, kSend, kReceive, kEntry});
   count_memory(loading, weight, sums);
   std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
-  for (const program::LoadPiece& piece : loading.pieces) {
+  for (const program::LoadingPiece& piece : loading.pieces) {
     for (const std::int32_t core : piece.cores) {
       of_core[static_cast<std::size_t>(core)] += piece.bytes;
       sums.about.received.value += piece.bytes;
@@ -184,7 +184,7 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
 
 /// The ports through which cores receive, or send what is stored, and their SRAM ports.
 void Demands::count_core_ports(const program::Loading& loading,
-                               std::span<const std::int64_t> bytes_of, Sums& sums) const {
+                               std::span<const std::int64_t> bytes_of, ResourceSums& sums) const {
   const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
   for (std::size_t c = 0; c < bytes_of.size(); ++c) {
     const auto core = id_at<CoreId>(c);
@@ -197,7 +197,7 @@ void Demands::count_core_ports(const program::Loading& loading,
 
 /// On a grid every module sends or takes its share of every piece through one of the nodes that it
 /// is attached to, which share the pieces of an operand evenly (`chip::entry_nodes`).
-void Demands::count_ways(const program::Loading& loading, Sums& sums) {
+void Demands::count_ways(const program::Loading& loading, ResourceSums& sums) {
   const std::int64_t modules = network_.modules() / chip_.chips;
   for (const auto& [key, like] : load_ways(loading, chip_.interconnect.multicast)) {
     const std::vector<std::vector<std::int32_t>> nodes = way_nodes(like, chip_);
@@ -206,7 +206,7 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
       trees_.aim(like[k].cores);
       for (std::size_t m = 0; m < nodes.size(); ++m) {
         const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
-        const Network::Entry entry = network_.entry(module, nodes[m][k]);
+        const MachineNetwork::ModuleEntry entry = network_.entry(module, nodes[m][k]);
         if (key.first < 0) {
           store(like[k].cores.front(), entry, bytes, sums);
           continue;
@@ -221,7 +221,8 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
 }
 
 /// From a core out of the grid.
-void Demands::store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
+void Demands::store(std::int32_t core, const MachineNetwork::ModuleEntry& to, std::int64_t bytes,
+                    ResourceSums& sums) {
   trees_.aim(std::span(&to.core.value, 1));
   sums.amount[to.out.index()] += bytes;
   sums.about.hop_bytes.value += bytes * trees_.add({core}, to.back, bytes);
@@ -229,15 +230,16 @@ void Demands::store(std::int32_t core, const Network::Entry& to, std::int64_t by
 
 /// The SRAM ports of cores.
 void Demands::count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes,
-                            Sums& sums) const {
+                            ResourceSums& sums) const {
   for (const std::int32_t core : cores) {
     sums.amount[network_.sram_port({core}).index()] += network_.blocks() ? bytes : 0;
   }
 }
 
 /// On a grid a port is no link of the grid: what passes through the busiest holds up the others.
-Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+Demand Demands::of(const program::CollectiveSteps& crossing,
+                   const program::CollectiveMoves& collective) {
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({kSend, kReceive, kIn, kOut});
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
@@ -264,7 +266,8 @@ Demand Demands::of(const program::Crossing& crossing, const program::Collective&
   return pack(sums);
 }
 
-void Demands::count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const {
+void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
+                           ResourceSums& sums) const {
   const std::int64_t modules = network_.modules() / chip_.chips;
   for (std::size_t chip = 0; chip < loading.hbm_bytes.size(); ++chip) {
     sums.about.stream.value = std::max(sums.about.stream.value, loading.hbm_bytes[chip]);
@@ -279,7 +282,7 @@ void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
 }
 
 Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picoseconds> alone) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({kSram});
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -291,10 +294,10 @@ Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picose
 }
 
 /// Puts equal resources together, and leaves no amounts behind.
-Demand Demands::pack(Sums& sums) const {
+Demand Demands::pack(ResourceSums& sums) const {
   Demand out = fidelity_ == Fidelity::Symmetric ? fold(sums, ranges_, network_.machine())
                                                 : list(sums, network_.machine());
-  for (const Range& range : ranges_) {
+  for (const ResourceRange& range : ranges_) {
     if (sums.touched[subscript(range.type)]) {
       std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.begin),
                 sums.amount.begin() + static_cast<std::ptrdiff_t>(range.end), 0);

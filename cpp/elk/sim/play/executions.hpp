@@ -13,8 +13,8 @@
 namespace elk::sim {
 
 /// What one of the executions of a program does, and on which cores.
-struct Executed {
-  Work work;
+struct ExecuteRecord {
+  ExecuteStages work;
   std::vector<std::int32_t> cores;
 };
 
@@ -28,17 +28,17 @@ struct Executed {
   return cores;
 }
 
-using ExecutedOnce = std::shared_ptr<const Executed>;
+using ExecutedOnce = std::shared_ptr<const ExecuteRecord>;
 using DemandOnce = std::shared_ptr<const Demand>;
 
 /// About what they take.
 [[nodiscard]] inline std::size_t bytes_of(const Demand& demand) {
   return sizeof(Demand) + (demand.kind_of.size() * sizeof(std::int32_t)) +
-         (demand.kinds.size() * sizeof(Load));
+         (demand.kinds.size() * sizeof(ResourceLoad));
 }
 
-[[nodiscard]] inline std::size_t bytes_of(const Executed& executed) {
-  std::size_t bytes = sizeof(Executed) + (executed.cores.size() * sizeof(std::int32_t)) +
+[[nodiscard]] inline std::size_t bytes_of(const ExecuteRecord& executed) {
+  std::size_t bytes = sizeof(ExecuteRecord) + (executed.cores.size() * sizeof(std::int32_t)) +
                       (executed.work.stages.size() * sizeof(Stage));
   const Demand* last = nullptr;
   for (const Stage& stage : executed.work.stages) {

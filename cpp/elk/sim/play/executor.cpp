@@ -23,10 +23,10 @@ namespace elk::sim {
 namespace {
 
 ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, std::int32_t op,
-                      Works& works) {
+                      StageLowering& works) {
   const program::Execution execution = expander.execution(op);
-  return std::make_shared<const Executed>(
-      Executed{.work = works.of(op, graph, execution), .cores = cores_of(execution)});
+  return std::make_shared<const ExecuteRecord>(
+      ExecuteRecord{.work = works.of(op, graph, execution), .cores = cores_of(execution)});
 }
 
 /// A program with its expander and what is known of each execution, or null.
@@ -41,7 +41,7 @@ struct Expanded {
 class Executor {
  public:
   Executor(const ir::Graph& graph, const chip::Chip& chip, Expanded expanded,
-           const TileTimes& tiles, Fidelity fidelity)
+           const CallTimes& tiles, Fidelity fidelity)
       : graph_(graph),
         chip_(chip),
         program_(expanded.program),
@@ -143,7 +143,7 @@ class Executor {
     row.waited = player_.now() - reached;
     row.parts.assign(kPhaseKinds, Picoseconds{0});
     row.execute.begin = player_.now();
-    const Executed& executed = executed_by(op);
+    const ExecuteRecord& executed = executed_by(op);
     book_.add_work(op, expander_.execution_of(op), executed);
     for (const Stage& stage : executed.work.stages) {
       play(op, stage);
@@ -151,7 +151,7 @@ class Executor {
     row.execute.end = player_.now();
   }
 
-  const Executed& executed_by(std::int32_t op) {
+  const ExecuteRecord& executed_by(std::int32_t op) {
     ExecutedOnce& known = executed_[subscript(expander_.execution_of(op))];
     if (!known) {
       known = executed(graph_, expander_, op, works_);
@@ -171,7 +171,7 @@ class Executor {
     if (stage.sync.value > 0) {
       player_.pass(stage.sync);
     }
-    const Played played = player_.play(stage.demand(), number(stage));
+    const PhaseRecord played = player_.play(stage.demand(), number(stage));
     book_.add_stage(op, stage, {begin, player_.now()}, played.end - played.begin - played.alone,
                     stage.exposed);
   }
@@ -183,7 +183,7 @@ class Executor {
       run_.total = std::max(run_.total, player_.job(store.job).end);
     }
     for (const StoreJob& store : stores_) {
-      const Job& job = player_.job(store.job);
+      const QueueEntry& job = player_.job(store.job);
       run_.stores.push_back({.tensor = store.tensor,
                              .store = {job.begin, job.end},
                              .hbm = store.demand->hbm,
@@ -192,7 +192,7 @@ class Executor {
     }
     for (std::size_t op = 0; op < preload_job_.size(); ++op) {
       if (preload_job_[op]) {
-        const Job& job = player_.job(*preload_job_[op]);
+        const QueueEntry& job = player_.job(*preload_job_[op]);
         run_.ops[op].preload = {job.begin, job.end};
       }
     }
@@ -204,7 +204,7 @@ class Executor {
   const program::Program& program_;
   const program::Expander& expander_;
   Demands demands_;
-  Works works_;
+  StageLowering works_;
   Player player_;
   std::vector<ExecutedOnce> executed_;  // of each execution
   std::unordered_map<const Demand*, std::int32_t> asked_;
@@ -221,7 +221,7 @@ class Executor {
 }  // namespace
 
 Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
-             const TileTimes& tiles, Fidelity fidelity) {
+             const CallTimes& tiles, Fidelity fidelity) {
   const program::Expander expander(graph, chip, program.ops);
   return Executor(graph, chip, {.program = program, .expander = expander, .known = {}}, tiles,
                   fidelity)
@@ -230,19 +230,19 @@ Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Prog
 
 std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
                           std::span<const program::Program* const> programs,
-                          const std::function<TileTimes()>& tiles, const Simulation& how) {
+                          const std::function<CallTimes()>& tiles, const Simulation& how) {
   const std::vector<std::vector<std::int32_t>> classes = program::plan_classes(graph, programs);
   std::vector<program::Expander> expanders;
   expanders.reserve(programs.size());
   for (std::size_t i = 0; i < programs.size(); ++i) {
     expanders.emplace_back(graph, chip, programs[i]->ops, classes[i]);
   }
-  struct First {
+  struct FirstExecution {
     const program::Expander* expander;
     std::int32_t op;
   };
-  std::map<program::Expander::Key, std::size_t> numbers;
-  std::vector<First> distinct;
+  std::map<program::Expander::Signature, std::size_t> numbers;
+  std::vector<FirstExecution> distinct;
   for (const program::Expander& expander : expanders) {
     for (std::int32_t execution = 0; execution < expander.executions(); ++execution) {
       if (numbers.try_emplace(expander.key_of(execution), distinct.size()).second) {
@@ -253,11 +253,11 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
   const std::string apart(how.fidelity == Fidelity::Core ? "core" : "alike");
   const std::vector<ExecutedOnce> known = parallel_map(
       distinct,
-      [&](const First& one) {
+      [&](const FirstExecution& one) {
         const auto make = [&] {
-          const TileTimes times = tiles();
+          const CallTimes times = tiles();
           Demands demands(chip, how.fidelity);
-          Works works(chip, demands, times);
+          StageLowering works(chip, demands, times);
           return executed(graph, *one.expander, one.op, works);
         };
         if (how.kept == nullptr) {

@@ -8,9 +8,9 @@
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
+#include "elk/sim/play/call_times.hpp"
 #include "elk/sim/play/executions.hpp"
 #include "elk/sim/play/run.hpp"
-#include "elk/sim/play/tile_times.hpp"
 
 namespace elk::sim {
 
@@ -20,7 +20,7 @@ namespace elk::sim {
 ///
 /// Throws InvalidInput for a program that waits for a preload it never issues.
 [[nodiscard]] Run simulate(const ir::Graph& graph, const chip::Chip& chip,
-                           const program::Program& program, const TileTimes& tiles,
+                           const program::Program& program, const CallTimes& tiles,
                            Fidelity fidelity);
 
 struct Simulation {
@@ -32,11 +32,11 @@ struct Simulation {
   std::string memory = {};
 };
 
-/// The same of several programs of one graph: what their executes have in common is worked out
+/// The runs of several programs of one graph: what their executes have in common is worked out
 /// once. `tiles` makes times for the use of one thread.
 [[nodiscard]] std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
                                         std::span<const program::Program* const> programs,
-                                        const std::function<TileTimes()>& tiles,
+                                        const std::function<CallTimes()>& tiles,
                                         const Simulation& how);
 
 }  // namespace elk::sim

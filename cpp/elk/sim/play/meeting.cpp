@@ -10,7 +10,7 @@ namespace elk::sim {
 namespace {
 
 /// Numbers pairs of numbers in the order in which they are first seen.
-class Pairs {
+class PairNumbers {
  public:
   /// The number of a pair, and whether it is new.
   std::pair<std::int32_t, bool> operator()(std::int32_t a, std::int32_t b) {
@@ -33,8 +33,8 @@ class Pairs {
   std::int32_t last_ = -1;
 };
 
-Meeting meeting(const Demand& execute, std::int32_t kind, const Load& other) {
-  const Load& own = execute.kinds[subscript(kind)];
+Meeting meeting(const Demand& execute, std::int32_t kind, const ResourceLoad& other) {
+  const ResourceLoad& own = execute.kinds[subscript(kind)];
   const Rate rate = kind != 0 ? own.rate : other.rate;
   const bool computes = own.computes;
   const Wide speed = grains(rate);
@@ -49,7 +49,7 @@ Meeting meeting(const Demand& execute, std::int32_t kind, const Load& other) {
 
 Meetings meet(const Demand& execute, const Demand& load) {
   Meetings out;
-  Pairs pairs;
+  PairNumbers pairs;
   const bool quiet = load.kinds.size() == 1;
   for (std::size_t r = 0; r < execute.kind_of.size(); ++r) {
     const std::int32_t a = execute.kind_of[r];
@@ -69,7 +69,7 @@ Meetings meet(const Demand& execute, const Demand& load) {
 
 Meetings meet_again(const Meetings& before, const Demand& load) {
   Meetings out;
-  Pairs pairs;
+  PairNumbers pairs;
   for (std::size_t r = 0; r < before.of.size(); ++r) {
     const std::int32_t a = before.of[r];
     const std::int32_t b = load.kinds.size() == 1 ? 0 : load.kind_of[r];
@@ -83,7 +83,7 @@ Meetings meet_again(const Meetings& before, const Demand& load) {
     if (!is_new) {
       continue;
     }
-    const Load& other = load.kinds[subscript(b)];
+    const ResourceLoad& other = load.kinds[subscript(b)];
     Meeting next = gone ? Meeting{.left = 0,
                                   .speed = grains(other.rate),
                                   .other = 0,

@@ -12,7 +12,7 @@ namespace elk::sim {
 struct Meeting {
   Wide left;           // of the execute: grains; of a computation, what its port moves meanwhile
   Wide speed;          // of the resource, grains in a picosecond
-  std::int64_t other;  // that the preload or store wants of it in all
+  std::int64_t other;  // what the preload or store wants of it in all
   Picoseconds tail;
   bool flows;  // whether the execute moves bytes there, rather than computes
 
@@ -29,7 +29,7 @@ struct Meetings {
 /// are left out (-1).
 [[nodiscard]] Meetings meet(const Demand& execute, const Demand& load);
 
-/// The same in the middle of the execute's demand, once another preload or store follows.
+/// The meetings in the middle of the execute's demand, once another preload or store follows.
 [[nodiscard]] Meetings meet_again(const Meetings& before, const Demand& load);
 
 }  // namespace elk::sim

@@ -18,7 +18,7 @@ bool active(const Meeting& meeting) { return meeting.left > 0; }
 
 Picoseconds alone(const Demand& demand) {
   Picoseconds most{0};
-  for (const Load& load : demand.kinds) {
+  for (const ResourceLoad& load : demand.kinds) {
     if (load.amount > 0) {
       const Picoseconds moving = load.computes
                                      ? Picoseconds{load.amount}
@@ -44,7 +44,7 @@ std::size_t Player::push(const Demand* demand) {
 
 void Player::begin_job() {
   while (head_ < jobs_.size()) {
-    Job& job = jobs_[head_];
+    QueueEntry& job = jobs_[head_];
     job.begin = now_;
     arrives_ = now_ + (free_since_ == now_ ? Picoseconds{0} : latency_);
     left_ = grains(job.demand->stream);
@@ -69,7 +69,7 @@ void Player::end_job() {
 void Player::set_alone() {
   const Demand& demand = *jobs_[head_].demand;
   alone_ = 0;
-  for (const Load& load : demand.kinds) {
+  for (const ResourceLoad& load : demand.kinds) {
     if (load.amount > 0) {
       const Wide cap = grains(load.rate) * demand.stream.value / load.amount;
       alone_ = alone_ == 0 ? cap : std::min(alone_, cap);
@@ -222,7 +222,7 @@ void Player::wait(std::size_t number) {
   }
 }
 
-Played Player::pass(Picoseconds time) {
+PhaseRecord Player::pass(Picoseconds time) {
   const Picoseconds begin = now_;
   while (now_ < begin + time) {
     Scene none = scene(nothing_, -1);
@@ -231,7 +231,7 @@ Played Player::pass(Picoseconds time) {
   return {.begin = begin, .end = now_, .alone = time};
 }
 
-Played Player::play(const Demand& execute, std::int32_t id) {
+PhaseRecord Player::play(const Demand& execute, std::int32_t id) {
   const Picoseconds begin = now_;
   Scene now = scene(execute, id);
   while (std::any_of(now.all.begin(), now.all.end(), active)) {

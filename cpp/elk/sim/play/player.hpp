@@ -12,27 +12,27 @@
 namespace elk::sim {
 
 /// How the time of a run divides (design 8). The parts add up to the whole, to the picosecond.
-struct Split {
+struct RunBreakdown {
   Picoseconds preload{0};       // a preload or store alone
   Picoseconds execute{0};       // an execute alone
   Picoseconds overlapped{0};    // both, as fast as each would be alone
   Picoseconds interconnect{0};  // both, the share by which the slower one is held up; and idle time
 
-  friend bool operator==(const Split&, const Split&) = default;
+  friend bool operator==(const RunBreakdown&, const RunBreakdown&) = default;
 };
 
 /// One entry of the queue that preloads and stores share.
-struct Job {
+struct QueueEntry {
   const Demand* demand;
   Picoseconds begin{0};
   Picoseconds end{-1};  // -1: not yet
 };
 
 /// What happened in one phase of an execute.
-struct Played {
+struct PhaseRecord {
   Picoseconds begin;
   Picoseconds end;
-  Picoseconds alone;  // that it would have taken with nothing else on the machine
+  Picoseconds alone;  // what the phase would have taken with nothing else on the machine
 };
 
 /// Plays the phases of executes one after another, and in the background the queue of preloads and
@@ -50,18 +50,18 @@ class Player {
 
   /// Adds to the queue; returns the job's number.
   std::size_t push(const Demand* demand);
-  [[nodiscard]] const Job& job(std::size_t number) const { return jobs_[number]; }
+  [[nodiscard]] const QueueEntry& job(std::size_t number) const { return jobs_[number]; }
   [[nodiscard]] std::size_t waiting() const { return jobs_.size() - head_; }
 
   /// Lets time pass until job `number` is over.
   void wait(std::size_t number);
   /// Lets a fixed time of an execute pass.
-  Played pass(Picoseconds time);
+  PhaseRecord pass(Picoseconds time);
   /// Plays what `execute` asks, number `id` among such demands, to its end.
-  Played play(const Demand& execute, std::int32_t id);
+  PhaseRecord play(const Demand& execute, std::int32_t id);
 
   [[nodiscard]] Picoseconds now() const { return now_; }
-  [[nodiscard]] const Split& split() const { return split_; }
+  [[nodiscard]] const RunBreakdown& split() const { return split_; }
 
  private:
   /// What is going on: the meetings of the execute's demand and the head of the queue.
@@ -92,16 +92,16 @@ class Player {
   Picoseconds latency_;
   Refresh refresh_;
   Demand nothing_;
-  std::vector<Job> jobs_;
+  std::vector<QueueEntry> jobs_;
   std::size_t head_ = 0;
   bool begun_ = false;
   Picoseconds arrives_{0};      // when the head's first byte does
   Picoseconds free_since_{-1};  // when the HBM last fell idle
   Wide left_ = 0;               // of the head, at the HBM of the busiest chip
   Wide pace_ = 0;               // grains in a picosecond
-  Wide alone_ = 0;              // the same with no execute about
+  Wide alone_ = 0;              // `pace_` with no execute about
   Picoseconds now_{0};
-  Split split_;
+  RunBreakdown split_;
   std::map<std::pair<std::int32_t, const Demand*>, Meetings> known_;
 };
 

@@ -3,18 +3,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/play/demand.hpp"
 #include "elk/sim/play/player.hpp"
 
 namespace elk::sim {
-
-struct Span {
-  Picoseconds begin{0};
-  Picoseconds end{0};
-
-  friend bool operator==(const Span&, const Span&) = default;
-};
 
 /// What an execute does with its time. Compute is every tile call, those that add up or copy what
 /// an exchange brought included; a shift that is hidden behind one counts where it outlasts it.
@@ -25,7 +19,7 @@ inline constexpr std::size_t kPhaseKinds = 5;
 struct Phase {
   std::int32_t op;
   PhaseKind kind;
-  Span time;
+  Interval<Picoseconds> time;
   Bytes received;     // by all cores, from other cores and chips
   Seconds core_time;  // of calls of the op's kernel, over all cores, as if nothing drew them out
 };
@@ -47,20 +41,20 @@ struct Totals {
 
 /// One op of a run.
 struct OpRun {
-  Span preload;  // empty at 0 without one
-  Span execute;
+  Interval<Picoseconds> preload;  // empty at 0 without one
+  Interval<Picoseconds> execute;
   Picoseconds waited{0};           // before the execute, for its preload
   std::vector<Picoseconds> parts;  // of the execute, by PhaseKind, syncs inside
-  Picoseconds synced{0};           // of those, synchronisations
+  Picoseconds synced{0};           // synchronisations alone
   Picoseconds link_contention{0};  // by which preloads and stores drew exchanges out
-  Picoseconds sram_contention{0};  // and computations
+  Picoseconds sram_contention{0};  // of computations
   std::int32_t queued = 0;         // preloads and stores not over when the execute began
   Bytes received{0};               // of the busiest core: gather, shifts, reductions
-  Bytes exchange{0};               // the same, received or sent
+  Bytes exchange{0};               // of the busiest core, received or sent
   Bytes distribute{0};             // of the busiest core
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core
-  Bytes loaded{0};                 // and by all cores
+  Bytes loaded{0};                 // received from the HBM by all cores
   Bytes load_hops{0};              // bytes of the preload times links passed
   Totals work;                     // of the execute; `vector_s` are all of its core seconds
   std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
@@ -70,7 +64,7 @@ struct OpRun {
 
 struct StoreRun {
   std::int32_t tensor;
-  Span store;
+  Interval<Picoseconds> store;
   Bytes hbm{0};    // written over all chips
   Bytes moved{0};  // by all cores
   Bytes hops{0};   // bytes times links passed
@@ -108,11 +102,11 @@ struct LinkRow {
 struct Run {
   Fidelity fidelity;
   Picoseconds total{0};
-  Split split;
+  RunBreakdown split;
   std::vector<OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
-  std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
+  std::vector<std::vector<std::int32_t>> cores;  // which run tile calls, by kind of execute
   Totals totals;
   // Of `Fidelity::Flows`. GCC wants the initializer.
   std::vector<LinkRow> links = {};  // NOLINT(readability-redundant-member-init)

@@ -18,8 +18,8 @@ void RunBook::add_preload(std::int32_t op, const Demand& demand) {
   row.load_hops = demand.hop_bytes;
 }
 
-void RunBook::add_work(std::int32_t op, std::int32_t execution, const Executed& executed) {
-  const Work& work = executed.work;
+void RunBook::add_work(std::int32_t op, std::int32_t execution, const ExecuteRecord& executed) {
+  const ExecuteStages& work = executed.work;
   OpRun& row = run_.ops[subscript(op)];
   row.execution = execution;
   row.received = work.received;
@@ -40,8 +40,8 @@ void RunBook::add_work(std::int32_t op, std::int32_t execution, const Executed& 
   (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
 }
 
-void RunBook::add_stage(std::int32_t op, const Stage& stage, Span time, Picoseconds late,
-                        Picoseconds exposed) {
+void RunBook::add_stage(std::int32_t op, const Stage& stage, Interval<Picoseconds> time,
+                        Picoseconds late, Picoseconds exposed) {
   OpRun& row = run_.ops[subscript(op)];
   row.synced += stage.sync;
   const bool outlasted = exposed.value > 0;  // The longer of the two is what is drawn out.

@@ -20,11 +20,11 @@ class RunBook {
   void add_preload(std::int32_t op, const Demand& demand);
 
   /// An op does the work of its execution, in all.
-  void add_work(std::int32_t op, std::int32_t execution, const Executed& executed);
+  void add_work(std::int32_t op, std::int32_t execution, const ExecuteRecord& executed);
 
   /// A stage of an op took `time`, its synchronisation at the start, and `late` more than with
   /// nothing else on the machine; a shift hidden in it then outlasts its calls by `exposed`.
-  void add_stage(std::int32_t op, const Stage& stage, Span time, Picoseconds late,
+  void add_stage(std::int32_t op, const Stage& stage, Interval<Picoseconds> time, Picoseconds late,
                  Picoseconds exposed);
 
  private:

@@ -7,7 +7,7 @@ namespace elk::sim {
 namespace {
 
 /// Of the ports of a core, or of the links and ports beside it.
-void set_types(const Network& network, CoreId core, std::vector<std::int32_t>& types) {
+void set_types(const MachineNetwork& network, CoreId core, std::vector<std::int32_t>& types) {
   const chip::Network& lines = network.lines();
   types[network.sram_port(core).index()] = kSram;
   if (!lines.routed()) {
@@ -28,7 +28,7 @@ void set_types(const Network& network, CoreId core, std::vector<std::int32_t>& t
 
 }  // namespace
 
-std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
+std::vector<std::int32_t> types_of(const MachineNetwork& network, const chip::Chip& chip) {
   std::vector<std::int32_t> types(network.machine().resources.size(), kEntry);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
     set_types(network, id_at<CoreId>(subscript(c)), types);
@@ -46,8 +46,8 @@ std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chi
   return types;
 }
 
-std::vector<Range> ranges_of(std::span<const std::int32_t> types) {
-  std::vector<Range> ranges;
+std::vector<ResourceRange> ranges_of(std::span<const std::int32_t> types) {
+  std::vector<ResourceRange> ranges;
   for (std::size_t r = 0; r < types.size(); ++r) {
     if (ranges.empty() || ranges.back().type != types[r]) {
       ranges.push_back({.type = types[r], .begin = r, .end = r});
@@ -57,23 +57,23 @@ std::vector<Range> ranges_of(std::span<const std::int32_t> types) {
   return ranges;
 }
 
-Demand list(const Sums& sums, const Machine& machine) {
+Demand list(const ResourceSums& sums, const Machine& machine) {
   Demand out = sums.about;
   out.kinds.push_back(kNothing);
-  std::map<Load, std::int32_t> known;
+  std::map<ResourceLoad, std::int32_t> known;
   const std::vector<Resource>& resources = machine.resources;
   out.kind_of.reserve(resources.size());
-  Load last{};
+  ResourceLoad last{};
   std::int32_t number = 0;
   for (std::size_t r = 0; r < resources.size(); ++r) {
     if (sums.amount[r] == 0) {
       out.kind_of.push_back(0);
       continue;
     }
-    const Load load{.amount = sums.amount[r],
-                    .tail = sums.tail.empty() ? Picoseconds{0} : sums.tail[r],
-                    .rate = resources[r].capacity,
-                    .computes = sums.computes};
+    const ResourceLoad load{.amount = sums.amount[r],
+                            .tail = sums.tail.empty() ? Picoseconds{0} : sums.tail[r],
+                            .rate = resources[r].capacity,
+                            .computes = sums.computes};
     if (load != last) {
       last = load;
       const auto [found, is_new] =
@@ -88,14 +88,15 @@ Demand list(const Sums& sums, const Machine& machine) {
   return out;
 }
 
-Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& machine) {
+Demand fold(const ResourceSums& sums, std::span<const ResourceRange> ranges,
+            const Machine& machine) {
   Demand out = sums.about;
-  std::vector<Load> most(kTypes, kNothing);
-  for (const Range& range : ranges) {
+  std::vector<ResourceLoad> most(kTypes, kNothing);
+  for (const ResourceRange& range : ranges) {
     if (!sums.touched[subscript(range.type)]) {
       continue;
     }
-    Load& load = most[subscript(range.type)];
+    ResourceLoad& load = most[subscript(range.type)];
     for (std::size_t r = range.begin; r < range.end; ++r) {
       load.amount = std::max(load.amount, sums.amount[r]);
     }
@@ -106,7 +107,7 @@ Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& mach
     load.computes = sums.computes;
   }
   out.kinds.push_back(kNothing);
-  for (const Load& load : most) {
+  for (const ResourceLoad& load : most) {
     out.kind_of.push_back(load.amount > 0 ? static_cast<std::int32_t>(out.kinds.size()) : 0);
     if (load.amount > 0) {
       out.kinds.push_back(load);

@@ -11,7 +11,7 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/sim/flows/engine.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 #include "elk/sim/play/demand.hpp"
 
 namespace elk::sim {
@@ -29,16 +29,17 @@ inline constexpr std::int32_t kEntry = 8;    // on a grid, from and to memory mo
 inline constexpr std::int32_t kPort = 9;     // of nodes that have fewer of them than links
 inline constexpr std::int32_t kTypes = 10;
 
-inline constexpr Load kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
+inline constexpr ResourceLoad kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
 
 /// What every resource of a network is for.
-[[nodiscard]] std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip);
+[[nodiscard]] std::vector<std::int32_t> types_of(const MachineNetwork& network,
+                                                 const chip::Chip& chip);
 
 /// Where resources of one kind lie, by their types.
-[[nodiscard]] std::vector<Range> ranges_of(std::span<const std::int32_t> types);
+[[nodiscard]] std::vector<ResourceRange> ranges_of(std::span<const std::int32_t> types);
 
 /// What is being counted, resource by resource.
-struct Sums {
+struct ResourceSums {
   std::vector<std::int64_t>& amount;  // zero but for kinds that are `touched`
   std::vector<Picoseconds> tail;      // empty: none has one
   Demand about;
@@ -53,9 +54,10 @@ struct Sums {
 };
 
 /// The demand of every resource, equal ones together.
-[[nodiscard]] Demand list(const Sums& sums, const Machine& machine);
+[[nodiscard]] Demand list(const ResourceSums& sums, const Machine& machine);
 
-/// That of one resource of every type, loaded as the busiest of them.
-[[nodiscard]] Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& machine);
+/// The demand of one resource of every type, loaded as the busiest of them.
+[[nodiscard]] Demand fold(const ResourceSums& sums, std::span<const ResourceRange> ranges,
+                          const Machine& machine);
 
 }  // namespace elk::sim

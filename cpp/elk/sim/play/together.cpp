@@ -23,8 +23,8 @@ Demand together(const Demand& a, const Demand& b) {
     const auto [found, is_new] =
         known.try_emplace(pair, static_cast<std::int32_t>(out.kinds.size()));
     if (is_new) {
-      const Load& one = a.kinds[subscript(pair.first)];
-      const Load& other = b.kinds[subscript(pair.second)];
+      const ResourceLoad& one = a.kinds[subscript(pair.first)];
+      const ResourceLoad& other = b.kinds[subscript(pair.second)];
       out.kinds.push_back(pair.first > 0 ? one : other);
       if (pair.first > 0 && pair.second > 0) {
         out.kinds.back().amount += other.amount;

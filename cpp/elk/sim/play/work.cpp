@@ -18,15 +18,15 @@ bool moves_anything(const Demand& demand) { return demand.kinds.size() > 1; }
 
 }  // namespace
 
-Works::Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles)
+StageLowering::StageLowering(const chip::Chip& chip, Demands& demands, const CallTimes& tiles)
     : chip_(chip), demands_(demands), tiles_(tiles) {}
 
 /// Puts the stages of one execute together.
-struct Works::Builder {
-  Works& works;
+struct StageLowering::ExecuteBuilder {
+  StageLowering& works;
   std::int32_t op;
   const program::Execution& execution;
-  Work out;
+  ExecuteStages out;
 
   [[nodiscard]] Picoseconds sync(const Demand& demand) const {
     const chip::Chip& chip = works.chip_;
@@ -49,7 +49,7 @@ struct Works::Builder {
   }
 
   /// Adds an exchange, unless it moves nothing; returns the bytes of its busiest core.
-  Bytes exchange(PhaseKind kind, const program::Exchange& exchange, const Origin& origin) {
+  Bytes exchange(PhaseKind kind, const program::Exchange& exchange, const StageSends& origin) {
     Demand demand = works.demands_.of(exchange);
     if (!moves_anything(demand)) {
       return {0};
@@ -122,12 +122,12 @@ struct Works::Builder {
 
   /// The shift of rotation number `i`: its syncs and bytes, then the copy into place.
   std::vector<Stage> shift(std::size_t i) {
-    const program::Rotation& rotation = execution.rotations[i];
+    const program::RotationExchange& rotation = execution.rotations[i];
     Demand demand = works.demands_.of(rotation.exchange);
     const Picoseconds synced = sync(demand) * rotation.chunks;
     std::vector<Stage> stages{stage(PhaseKind::Shift, std::move(demand))};
     stages.front().sync = synced;
-    stages.front().origin = {.sending = Sending::Shift, .numbers = {i}};
+    stages.front().origin = {.sending = SendKind::Shift, .numbers = {i}};
     if (!works.chip_.interconnect.native_shift) {
       const Picoseconds once = works.tiles_.copy(op, rotation.slices, rotation.run, rotation.bits);
       stages.push_back(everywhere(once * rotation.chunks));
@@ -155,14 +155,14 @@ struct Works::Builder {
       all += lag;
       moved = i == moving.front() ? next : together(moved, next);
     }
-    for (Load& load : moved.kinds) {
+    for (ResourceLoad& load : moved.kinds) {
       load.tail += moved.latency;
     }
     moved.latency = {0};
     Stage one = stage(PhaseKind::Compute, beside(compute.demand(), moved));
     one.exposed = alone(one.demand()) - alone(compute.demand());
     one.core_time = compute.core_time;
-    one.origin = {.sending = Sending::Shift, .numbers = moving, .lag = all};
+    one.origin = {.sending = SendKind::Shift, .numbers = moving, .lag = all};
     return known.emplace(moving, std::move(one)).first->second;
   }
 
@@ -177,9 +177,9 @@ struct Works::Builder {
 
   /// The link phase of a collective, the adds, and what ports hand on.
   void cross() {
-    const program::Collective& moves = *execution.collective;
+    const program::CollectiveMoves& moves = *execution.collective;
     for (std::size_t i = 0; i < moves.crossings.size(); ++i) {
-      const program::Crossing& crossing = moves.crossings[i];
+      const program::CollectiveSteps& crossing = moves.crossings[i];
       Demand demand = works.demands_.of(crossing, moves);
       count(demand, crossing.steps);
       out.received += demand.most_received * crossing.steps;
@@ -187,7 +187,7 @@ struct Works::Builder {
       const Picoseconds synced = sync(demand);
       Stage one = stage(PhaseKind::Shift, std::move(demand));
       one.sync = synced;
-      one.origin = {.sending = Sending::Crossing, .numbers = {i}};
+      one.origin = {.sending = SendKind::Crossing, .numbers = {i}};
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(crossing.steps), one);
     }
     if (moves.addends > 0) {
@@ -196,25 +196,26 @@ struct Works::Builder {
       const Stage add = everywhere(works.tiles_.add(op, at_once, moves.elements));
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(times), add);
     }
-    out.exchange += exchange(PhaseKind::Reduce, moves.deliver, {.sending = Sending::Deliver});
+    out.exchange += exchange(PhaseKind::Reduce, moves.deliver, {.sending = SendKind::Deliver});
   }
 
   void reductions() {
     for (std::size_t i = 0; i < execution.reduce.size(); ++i) {
-      const program::Round& round = execution.reduce[i];
+      const program::ReductionRound& round = execution.reduce[i];
       out.exchange +=
-          exchange(PhaseKind::Reduce, round.exchange, {.sending = Sending::Round, .numbers = {i}});
+          exchange(PhaseKind::Reduce, round.exchange, {.sending = SendKind::Round, .numbers = {i}});
       out.stages.push_back(everywhere(works.tiles_.add(op, round.parts, round.elements)));
     }
   }
 };
 
-Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution& execution) {
-  Builder builder{.works = *this, .op = op, .execution = execution, .out = {}};
+ExecuteStages StageLowering::of(std::int32_t op, const ir::Graph& graph,
+                                const program::Execution& execution) {
+  ExecuteBuilder builder{.works = *this, .op = op, .execution = execution, .out = {}};
   builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute,
-                                            {.sending = Sending::Distribute});
+                                            {.sending = SendKind::Distribute});
   builder.out.exchange =
-      builder.exchange(PhaseKind::Gather, execution.gather, {.sending = Sending::Gather});
+      builder.exchange(PhaseKind::Gather, execution.gather, {.sending = SendKind::Gather});
   if (execution.collective) {
     builder.cross();
   } else {
@@ -234,11 +235,11 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
   return std::move(builder.out);
 }
 
-Demand Works::load(const program::Loading& loading) {
+Demand StageLowering::load(const program::Loading& loading) {
   return demands_.of(loading, weight(loading));
 }
 
-std::int32_t Works::weight(const program::Loading& loading) const {
+std::int32_t StageLowering::weight(const program::Loading& loading) const {
   if (loading.run == 0 || !chip_.hbm) {
     return kHbmWeight;
   }

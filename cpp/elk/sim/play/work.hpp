@@ -6,18 +6,18 @@
 
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
+#include "elk/sim/play/call_times.hpp"
 #include "elk/sim/play/demand.hpp"
 #include "elk/sim/play/run.hpp"
-#include "elk/sim/play/tile_times.hpp"
 
 namespace elk::sim {
 
 /// What of an execution a stage sends; tile calls send nothing.
-enum class Sending : std::uint8_t { Nothing, Distribute, Gather, Shift, Crossing, Deliver, Round };
+enum class SendKind : std::uint8_t { Nothing, Distribute, Gather, Shift, Crossing, Deliver, Round };
 
 /// Where the sends of a stage stand in its execution.
-struct Origin {
-  Sending sending = Sending::Nothing;
+struct StageSends {
+  SendKind sending = SendKind::Nothing;
   // Of rotations, crossings or rounds. GCC wants the initializer.
   std::vector<std::size_t> numbers = {};  // NOLINT(readability-redundant-member-init)
   Picoseconds lag{0};  // of a hidden shift: its synchronisations, and copies into place
@@ -31,13 +31,13 @@ struct Stage {
   Picoseconds exposed;                 // by which a hidden shift alone outlasts the calls alone
   Seconds core_time;                   // of calls of the op's kernel, over all cores
   std::shared_ptr<const Demand> asks;  // equal stages share it
-  Origin origin = {};
+  StageSends origin = {};
 
   [[nodiscard]] const Demand& demand() const { return *asks; }
 };
 
 /// Everything that an execute does, in order, and what that adds up to.
-struct Work {
+struct ExecuteStages {
   std::vector<Stage> stages;
   Bytes received{0};  // as of OpRun
   Bytes exchange{0};
@@ -46,22 +46,22 @@ struct Work {
 };
 
 /// Turns expansions into stages.
-class Works {
+class StageLowering {
  public:
-  Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles);
+  StageLowering(const chip::Chip& chip, Demands& demands, const CallTimes& tiles);
 
-  [[nodiscard]] Work of(std::int32_t op, const ir::Graph& graph,
-                        const program::Execution& execution);
+  [[nodiscard]] ExecuteStages of(std::int32_t op, const ir::Graph& graph,
+                                 const program::Execution& execution);
   [[nodiscard]] Demand load(const program::Loading& loading);
   /// With which a byte of a preload or store loads its memory module.
   [[nodiscard]] std::int32_t weight(const program::Loading& loading) const;
 
  private:
-  struct Builder;
+  struct ExecuteBuilder;
 
   const chip::Chip& chip_;
   Demands& demands_;
-  const TileTimes& tiles_;
+  const CallTimes& tiles_;
 };
 
 }  // namespace elk::sim

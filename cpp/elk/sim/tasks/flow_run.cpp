@@ -38,7 +38,7 @@ void play_alone(const Machine& machine, const TaskGraph& graph,
 }
 
 /// All that tasks do, on the whole machine or folded.
-TasksRun play(const Network& network, const TaskGraph& graph,
+TasksRun play(const MachineNetwork& network, const TaskGraph& graph,
               std::span<const std::uint8_t> exclusive) {
   if (!exclusive.empty()) {
     TasksRun run = play_tasks(network.machine(), graph, exclusive);
@@ -62,7 +62,7 @@ class FlowRun {
 
   Run write(std::size_t executions) {
     run_.cores.resize(executions);
-    for (const LoadTask& load : tasks_.loads) {
+    for (const LoadingTask& load : tasks_.loads) {
       write(load);
     }
     for (const ExecuteTasks& execute : tasks_.executes) {
@@ -73,7 +73,9 @@ class FlowRun {
   }
 
  private:
-  [[nodiscard]] Span span_of(TaskId task) const { return played_.tasks[task.index()]; }
+  [[nodiscard]] Interval<Picoseconds> span_of(TaskId task) const {
+    return played_.tasks[task.index()];
+  }
 
   /// What a task of the memory or of the cores takes with nothing else about, its lead included.
   [[nodiscard]] Picoseconds alone(TaskId id, Picoseconds lead) const {
@@ -83,19 +85,19 @@ class FlowRun {
 
   /// By how much a shift that is hidden behind tile calls outlasts them.
   [[nodiscard]] Picoseconds exposed(TaskId id, const Stage& stage, Picoseconds lone) const {
-    if (stage.kind != PhaseKind::Compute || stage.origin.sending != Sending::Shift) {
+    if (stage.kind != PhaseKind::Compute || stage.origin.sending != SendKind::Shift) {
       return {0};
     }
     Picoseconds calls{0};
-    for (const Calls& call :
+    for (const BodyCalls& call :
          tasks_.graph.body(*tasks_.graph.tasks()[id.index()].body).computations()) {
       calls = std::max(calls, call.alone);
     }
     return std::max(Picoseconds{0}, lone - stage.sync - calls);
   }
 
-  void write(const LoadTask& load) {
-    const Span span = span_of(load.task);
+  void write(const LoadingTask& load) {
+    const Interval<Picoseconds> span = span_of(load.task);
     const bool rested = loads_.empty() || loads_.back().time.end != span.begin;
     const Picoseconds lead = tasks_.graph.tasks()[load.task.index()].lead;
     if (span.end > span.begin) {
@@ -130,7 +132,7 @@ class FlowRun {
     TaskId task = execute.turn;
     for (const Stage& stage : execute.executed->work.stages) {
       ++task.value;
-      const Span span = span_of(task);
+      const Interval<Picoseconds> span = span_of(task);
       const Picoseconds lone = alone(task, stage.sync);
       const Picoseconds late = std::max(Picoseconds{0}, span.end - span.begin - lone);
       book_.add_stage(execute.op, stage, span, late, exposed(task, stage, lone));
@@ -144,18 +146,18 @@ class FlowRun {
   const TasksRun& played_;
   Run run_;
   RunBook book_;
-  std::vector<Stretch> stretches_;  // of executes
-  std::vector<Stretch> loads_;
+  std::vector<FlowSpan> stretches_;  // of executes
+  std::vector<FlowSpan> loads_;
   std::size_t over_ = 0;  // preloads and stores that are over, the first ones
 };
 
 }  // namespace
 
 Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
-                   const TileTimes& tiles, Links links) {
+                   const CallTimes& tiles, Links links) {
   ProgramLowering lowering(graph, chip, program, tiles);
   const ProgramTasks tasks = lowering.lower();
-  const Network& network = lowering.network();
+  const MachineNetwork& network = lowering.network();
   const TasksRun played = play(network, tasks.graph, exclusive_resources(network, chip, links));
   Run run = FlowRun(graph, tasks, played).write(lowering.executions());
   run.links = link_rows(network, chip, played);

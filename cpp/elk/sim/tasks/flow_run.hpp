@@ -3,8 +3,8 @@
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
+#include "elk/sim/play/call_times.hpp"
 #include "elk/sim/play/run.hpp"
-#include "elk/sim/play/tile_times.hpp"
 #include "elk/sim/tasks/plain_transfers.hpp"
 
 namespace elk::sim {
@@ -15,7 +15,7 @@ namespace elk::sim {
 ///
 /// Throws InvalidInput for a program that waits for a preload it never issues.
 [[nodiscard]] Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip,
-                                 const program::Program& program, const TileTimes& tiles,
+                                 const program::Program& program, const CallTimes& tiles,
                                  Links links = Links::Shared);
 
 }  // namespace elk::sim

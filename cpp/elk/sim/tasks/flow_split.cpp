@@ -9,10 +9,10 @@ namespace {
 /// Goes along stretches as time passes.
 class Cursor {
  public:
-  explicit Cursor(std::span<const Stretch> all) : all_(all) {}
+  explicit Cursor(std::span<const FlowSpan> all) : all_(all) {}
 
   /// The stretch at `now`, or null.
-  [[nodiscard]] const Stretch* at(Picoseconds now) {
+  [[nodiscard]] const FlowSpan* at(Picoseconds now) {
     while (next_ < all_.size() && all_[next_].time.end <= now) {
       ++next_;
     }
@@ -24,31 +24,31 @@ class Cursor {
     if (next_ == all_.size()) {
       return end;
     }
-    const Span& time = all_[next_].time;
+    const Interval<Picoseconds>& time = all_[next_].time;
     return std::min(end, time.begin > now ? time.begin : time.end);
   }
 
  private:
-  std::span<const Stretch> all_;
+  std::span<const FlowSpan> all_;
   std::size_t next_ = 0;
 };
 
 /// The share of its time by which a stretch was held up.
-double held_up(const Stretch& stretch) {
+double held_up(const FlowSpan& stretch) {
   const auto took = static_cast<double>((stretch.time.end - stretch.time.begin).value);
   return std::clamp(1.0 - (static_cast<double>(stretch.alone.value) / took), 0.0, 1.0);
 }
 
 }  // namespace
 
-Split split_of(Picoseconds total, std::span<const Stretch> executes,
-               std::span<const Stretch> loads) {
-  Split split;
+RunBreakdown split_of(Picoseconds total, std::span<const FlowSpan> executes,
+                      std::span<const FlowSpan> loads) {
+  RunBreakdown split;
   Cursor execute(executes);
   Cursor load(loads);
   for (Picoseconds now{0}; now < total;) {
-    const Stretch* executing = execute.at(now);
-    const Stretch* loading = load.at(now);
+    const FlowSpan* executing = execute.at(now);
+    const FlowSpan* loading = load.at(now);
     const Picoseconds next = std::min(execute.until(now, total), load.until(now, total));
     const Picoseconds time = next - now;
     now = next;

@@ -9,15 +9,15 @@
 namespace elk::sim {
 
 /// When something took place, and how long it would have with nothing else about.
-struct Stretch {
-  Span time;
+struct FlowSpan {
+  Interval<Picoseconds> time;
   Picoseconds alone;
 };
 
 /// How a run of `total` divides between executes and loads, each in order and one at a time. Of a
 /// time in which both are under way, the share by which the slower one of the two is held up, taken
 /// even over all of its stretch, is interconnect; so is what neither of them takes.
-[[nodiscard]] Split split_of(Picoseconds total, std::span<const Stretch> executes,
-                             std::span<const Stretch> loads);
+[[nodiscard]] RunBreakdown split_of(Picoseconds total, std::span<const FlowSpan> executes,
+                                    std::span<const FlowSpan> loads);
 
 }  // namespace elk::sim

@@ -9,7 +9,7 @@ namespace elk::sim {
 LinkQueues::LinkQueues(std::span<const std::uint8_t> exclusive)
     : exclusive_(exclusive.begin(), exclusive.end()), queues_(exclusive.size()) {}
 
-bool LinkQueues::ask(Tag tag, std::span<const Use> uses) {
+bool LinkQueues::ask(Tag tag, std::span<const ResourceUse> uses) {
   auto place = static_cast<std::int32_t>(asking_.size());
   if (free_.empty()) {
     asking_.push_back({});
@@ -17,10 +17,10 @@ bool LinkQueues::ask(Tag tag, std::span<const Use> uses) {
     place = free_.back();
     free_.pop_back();
   }
-  Asking& asking = asking_[subscript(place)];
+  LinkRequest& asking = asking_[subscript(place)];
   asking = {.tag = tag, .behind = 0};
   bool queued = false;
-  for (const Use& use : uses) {
+  for (const ResourceUse& use : uses) {
     if (exclusive_[use.resource.index()] != 0) {
       std::deque<std::int32_t>& queue = queues_[use.resource.index()];
       asking.behind += queue.empty() ? 0 : 1;
@@ -35,9 +35,9 @@ bool LinkQueues::ask(Tag tag, std::span<const Use> uses) {
   return asking.behind == 0;
 }
 
-void LinkQueues::leave(std::span<const Use> uses, std::vector<Tag>& begin) {
+void LinkQueues::leave(std::span<const ResourceUse> uses, std::vector<Tag>& begin) {
   std::optional<std::int32_t> left;
-  for (const Use& use : uses) {
+  for (const ResourceUse& use : uses) {
     if (exclusive_[use.resource.index()] == 0) {
       continue;
     }
@@ -45,7 +45,7 @@ void LinkQueues::leave(std::span<const Use> uses, std::vector<Tag>& begin) {
     left = queue.front();
     queue.pop_front();
     if (!queue.empty()) {
-      Asking& next = asking_[subscript(queue.front())];
+      LinkRequest& next = asking_[subscript(queue.front())];
       --next.behind;
       if (next.behind == 0) {
         begin.push_back(next.tag);

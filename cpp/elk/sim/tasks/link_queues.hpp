@@ -19,21 +19,21 @@ class LinkQueues {
   explicit LinkQueues(std::span<const std::uint8_t> exclusive);
 
   /// Queues send `tag` at the exclusive ones of `uses`. True: it may begin at once.
-  bool ask(Tag tag, std::span<const Use> uses);
+  bool ask(Tag tag, std::span<const ResourceUse> uses);
 
   /// The send that was first at `uses` has left. Adds to `begin` what may begin now, in the order
   /// of the links.
-  void leave(std::span<const Use> uses, std::vector<Tag>& begin);
+  void leave(std::span<const ResourceUse> uses, std::vector<Tag>& begin);
 
  private:
-  struct Asking {
+  struct LinkRequest {
     Tag tag;
     std::int32_t behind;  // links at which another is before it
   };
 
   std::vector<std::uint8_t> exclusive_;
   std::vector<std::deque<std::int32_t>> queues_;  // of every resource: places in `asking_`
-  std::vector<Asking> asking_;
+  std::vector<LinkRequest> asking_;
   std::vector<std::int32_t> free_;  // places in `asking_`
 };
 

@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 
-class Rows {
+class LinkRowList {
  public:
-  Rows(const Network& network, const TasksRun& played) : network_(network), played_(played) {}
+  LinkRowList(const MachineNetwork& network, const TasksRun& played)
+      : network_(network), played_(played) {}
 
   void add(LinkKind kind, ResourceId id, std::int64_t from, std::int64_t to) {
     rows_.push_back({.kind = kind,
@@ -52,13 +53,13 @@ class Rows {
       return;
     }
     const std::int64_t first = core.value - (core.value % network_.cores_of_chip());
-    const chip::Places here = lines.place(core.value - first);
+    const chip::PerDim here = lines.place(core.value - first);
     const std::int64_t length = lines.length(dim);
     for (const std::int32_t back : {0, 1}) {
       const std::int64_t at = here[dim] + (back == 0 ? 1 : -1);
       const bool ends = at < 0 || at == length;
       if (length > 1 && (!ends || lines.joint(dim) == chip::Joint::Circle)) {
-        chip::Places next = here;
+        chip::PerDim next = here;
         next[dim] = (at + length) % length;
         add(LinkKind::Link, network_.link(core, onwards + back), core.value,
             first + lines.node(next));
@@ -69,23 +70,23 @@ class Rows {
   std::vector<LinkRow> take() { return std::move(rows_); }
 
  private:
-  const Network& network_;
+  const MachineNetwork& network_;
   const TasksRun& played_;
   std::vector<LinkRow> rows_;
 };
 
 }  // namespace
 
-std::vector<LinkRow> link_rows(const Network& network, const chip::Chip& chip,
+std::vector<LinkRow> link_rows(const MachineNetwork& network, const chip::Chip& chip,
                                const TasksRun& played) {
-  Rows rows(network, played);
+  LinkRowList rows(network, played);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
     rows.add_core(id_at<CoreId>(subscript(c)));
   }
   for (std::int64_t m = 0; m < network.modules() && chip::routed(chip); ++m) {
     const auto module = id_at<ModuleId>(subscript(m));
     for (std::int32_t node = 0; node < network.nodes_of(module); ++node) {
-      const Network::Entry entry = network.entry(module, node);
+      const MachineNetwork::ModuleEntry entry = network.entry(module, node);
       rows.add(LinkKind::FromHbm, entry.link, kNone, entry.core.value);
       rows.add(LinkKind::ToHbm, entry.out, entry.core.value, kNone);
     }

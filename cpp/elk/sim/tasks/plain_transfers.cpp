@@ -36,7 +36,7 @@ void validate(const PlainTransfer& row, std::size_t number, std::int64_t cores) 
 
 }  // namespace
 
-std::vector<std::uint8_t> exclusive_resources(const Network& network, const chip::Chip& chip,
+std::vector<std::uint8_t> exclusive_resources(const MachineNetwork& network, const chip::Chip& chip,
                                               Links links) {
   std::vector<std::uint8_t> exclusive;
   if (links == Links::Shared) {
@@ -54,7 +54,7 @@ std::vector<Picoseconds> play_transfers(const chip::Chip& chip, std::span<const 
                                         Links links) {
   chip::Chip plain = chip;
   plain.core.remote_access_blocks = false;
-  const Network network(plain);
+  const MachineNetwork network(plain);
   TaskGraph graph;
   std::map<Picoseconds, TaskId> starts;
   for (std::size_t r = 0; r < rows.size(); ++r) {

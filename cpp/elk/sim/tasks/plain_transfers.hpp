@@ -7,7 +7,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 
 namespace elk::sim {
 
@@ -17,7 +17,7 @@ enum class Links : std::uint8_t { Shared, Exclusive };
 
 /// Of every resource of a network, whether `links` lets it serve one send after another: links and
 /// ports of the network do, memories and ports of SRAM never. Empty: none does.
-[[nodiscard]] std::vector<std::uint8_t> exclusive_resources(const Network& network,
+[[nodiscard]] std::vector<std::uint8_t> exclusive_resources(const MachineNetwork& network,
                                                             const chip::Chip& chip, Links links);
 
 /// Bytes from one core of a machine to another.

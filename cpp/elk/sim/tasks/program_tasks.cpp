@@ -12,7 +12,7 @@
 namespace elk::sim {
 
 ProgramLowering::ProgramLowering(const ir::Graph& graph, const chip::Chip& chip,
-                                 const program::Program& program, const TileTimes& tiles)
+                                 const program::Program& program, const CallTimes& tiles)
     : graph_(graph),
       chip_(chip),
       program_(program),
@@ -71,12 +71,13 @@ void ProgramLowering::store(std::int32_t tensor) {
   issue(program::Opcode::Store, tensor, found->second);
 }
 
-ProgramLowering::Load ProgramLowering::load(const program::Loading& loading) {
+ProgramLowering::LoadingLowering ProgramLowering::load(const program::Loading& loading) {
   return {.demand = std::make_shared<const Demand>(works_.load(loading)),
           .body = out_.graph.add(bodies_.of(loading, works_.weight(loading)))};
 }
 
-TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject, const Load& load) {
+TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject,
+                              const LoadingLowering& load) {
   const bool moves = load.demand->stream > Bytes{0};
   const TaskId task =
       out_.graph.add({.stream = out_.memory,
@@ -93,7 +94,7 @@ void ProgramLowering::execute(std::int32_t op) {
   if (expander_.preload_of(op) >= 0 && !before) {
     throw InvalidInput(text("the program executes op ", op, " without its preload"));
   }
-  const Lowered& work = lowered(op);
+  const ExecuteLowering& work = lowered(op);
   const TaskId turn =
       out_.graph.wait(out_.cores, {0}, before ? std::vector{*before} : std::vector<TaskId>{});
   out_.executes.push_back({.op = op,
@@ -114,13 +115,13 @@ void ProgramLowering::execute(std::int32_t op) {
   }
 }
 
-const ProgramLowering::Lowered& ProgramLowering::lowered(std::int32_t op) {
-  std::optional<Lowered>& known = lowered_[subscript(expander_.execution_of(op))];
+const ProgramLowering::ExecuteLowering& ProgramLowering::lowered(std::int32_t op) {
+  std::optional<ExecuteLowering>& known = lowered_[subscript(expander_.execution_of(op))];
   if (known) {
     return *known;
   }
   const program::Execution execution = expander_.execution(op);
-  Executed made{.work = works_.of(op, graph_, execution), .cores = cores_of(execution)};
+  ExecuteRecord made{.work = works_.of(op, graph_, execution), .cores = cores_of(execution)};
   known.emplace();
   std::map<const Demand*, BodyId> bodies;  // equal stages share what they ask
   for (const Stage& stage : made.work.stages) {
@@ -131,7 +132,7 @@ const ProgramLowering::Lowered& ProgramLowering::lowered(std::int32_t op) {
     }
     known->bodies.push_back(found->second);
   }
-  known->executed = std::make_shared<const Executed>(std::move(made));
+  known->executed = std::make_shared<const ExecuteRecord>(std::move(made));
   return *known;
 }
 

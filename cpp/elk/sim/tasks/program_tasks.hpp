@@ -11,8 +11,8 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
 #include "elk/program/expand/expander.hpp"
+#include "elk/sim/play/call_times.hpp"
 #include "elk/sim/play/executions.hpp"
-#include "elk/sim/play/tile_times.hpp"
 #include "elk/sim/play/work.hpp"
 #include "elk/sim/tasks/stage_bodies.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
@@ -27,12 +27,12 @@ struct ExecuteTasks {
   ExecutedOnce executed;
   TaskId turn;                    // the tasks of its stages follow it
   std::optional<TaskId> last;     // of the execute before
-  std::optional<TaskId> preload;  // that it waits for
+  std::optional<TaskId> preload;  // what the execute waits for
   std::size_t issued;             // preloads and stores before it
 };
 
 /// A preload of an op, or a store of a tensor.
-struct LoadTask {
+struct LoadingTask {
   program::Opcode opcode;
   std::int32_t subject;
   DemandOnce demand;
@@ -45,7 +45,7 @@ struct ProgramTasks {
   StreamId cores;
   StreamId memory;
   std::vector<ExecuteTasks> executes;
-  std::vector<LoadTask> loads;
+  std::vector<LoadingTask> loads;
 };
 
 /// Spells a program out (design 7). A preload or store is issued when the execute before it in the
@@ -56,20 +56,20 @@ struct ProgramTasks {
 class ProgramLowering {
  public:
   ProgramLowering(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
-                  const TileTimes& tiles);
+                  const CallTimes& tiles);
 
   [[nodiscard]] ProgramTasks lower();
 
-  [[nodiscard]] const Network& network() const { return demands_.network(); }
+  [[nodiscard]] const MachineNetwork& network() const { return demands_.network(); }
   [[nodiscard]] std::size_t executions() const { return lowered_.size(); }
 
  private:
   /// What an execution asks of every resource, and the bodies of its stages.
-  struct Lowered {
+  struct ExecuteLowering {
     ExecutedOnce executed;
     std::vector<BodyId> bodies;  // of each stage
   };
-  struct Load {
+  struct LoadingLowering {
     DemandOnce demand;
     BodyId body;
   };
@@ -77,21 +77,21 @@ class ProgramLowering {
   void preload(std::int32_t op);
   void store(std::int32_t tensor);
   void execute(std::int32_t op);
-  const Lowered& lowered(std::int32_t op);
-  Load load(const program::Loading& loading);
-  TaskId issue(program::Opcode opcode, std::int32_t subject, const Load& load);
+  const ExecuteLowering& lowered(std::int32_t op);
+  LoadingLowering load(const program::Loading& loading);
+  TaskId issue(program::Opcode opcode, std::int32_t subject, const LoadingLowering& load);
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const program::Program& program_;
   program::Expander expander_;
   Demands demands_;
-  Works works_;
+  StageLowering works_;
   StageBodies bodies_;
   ProgramTasks out_;
-  std::vector<std::optional<Lowered>> lowered_;  // of each execution
-  std::map<std::int32_t, Load> preloads_;        // of each distinct one
-  std::map<std::int32_t, Load> stores_;
+  std::vector<std::optional<ExecuteLowering>> lowered_;  // of each execution
+  std::map<std::int32_t, LoadingLowering> preloads_;     // of each distinct one
+  std::map<std::int32_t, LoadingLowering> stores_;
   std::vector<std::optional<TaskId>> preload_of_;  // of each op, once issued
   std::optional<TaskId> last_;                     // of the execute before
 };

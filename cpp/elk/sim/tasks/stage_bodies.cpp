@@ -17,7 +17,7 @@ namespace {
 /// The senders of what a send brings, equal parts from each. Of a box that lies in equal shares on
 /// all cores these are as many as on a grid (`program::sources`); off grids, where nobody is near,
 /// all cores take turns, so that no send port has more to do than others.
-void find_senders(const program::Send& send, const Network& network, std::int64_t& turn,
+void find_senders(const program::Send& send, const MachineNetwork& network, std::int64_t& turn,
                   program::Cores& senders) {
   const std::int64_t before = turn;
   program::sources(send, network.cores(), turn, senders);
@@ -35,28 +35,28 @@ void find_senders(const program::Send& send, const Network& network, std::int64_
 Body StageBodies::of(const Stage& stage, const program::Execution& execution) const {
   Body body;
   add_calls(stage.demand(), body);
-  const Origin& origin = stage.origin;
+  const StageSends& origin = stage.origin;
   switch (origin.sending) {
-    case Sending::Nothing:
+    case SendKind::Nothing:
       break;
-    case Sending::Distribute:
+    case SendKind::Distribute:
       add_sends(execution.distribute, origin.lag, body);
       break;
-    case Sending::Gather:
+    case SendKind::Gather:
       add_sends(execution.gather, origin.lag, body);
       break;
-    case Sending::Shift:
+    case SendKind::Shift:
       for (const std::size_t i : origin.numbers) {
         add_sends(execution.rotations[i].exchange, origin.lag, body);
       }
       break;
-    case Sending::Crossing:
+    case SendKind::Crossing:
       add_ports(stage.demand(), body);
       break;
-    case Sending::Deliver:
+    case SendKind::Deliver:
       add_sends(execution.collective->deliver, origin.lag, body);
       break;
-    case Sending::Round:
+    case SendKind::Round:
       add_sends(execution.reduce[origin.numbers.front()].exchange, origin.lag, body);
       break;
   }
@@ -66,7 +66,7 @@ Body StageBodies::of(const Stage& stage, const program::Execution& execution) co
 /// The tile calls of each core.
 void StageBodies::add_calls(const Demand& demand, Body& body) const {
   for (std::size_t r = 0; r < demand.kind_of.size(); ++r) {
-    const Load& load = demand.kinds[subscript(demand.kind_of[r])];
+    const ResourceLoad& load = demand.kinds[subscript(demand.kind_of[r])];
     if (load.computes && load.amount > 0) {
       body.compute(id_at<ResourceId>(r), {load.amount});
     }
@@ -76,9 +76,9 @@ void StageBodies::add_calls(const Demand& demand, Body& body) const {
 /// A step of a collective's link phase: what each port and each way between chips has to carry.
 void StageBodies::add_ports(const Demand& demand, Body& body) const {
   for (std::size_t r = 0; r < demand.kind_of.size(); ++r) {
-    const Load& load = demand.kinds[subscript(demand.kind_of[r])];
+    const ResourceLoad& load = demand.kinds[subscript(demand.kind_of[r])];
     if (!load.computes && load.amount > 0) {
-      const std::array<Use, 1> port{{{id_at<ResourceId>(r), 1}}};
+      const std::array<ResourceUse, 1> port{{{id_at<ResourceId>(r), 1}}};
       body.send({load.amount}, load.tail + demand.latency, port);
     }
   }
@@ -87,7 +87,7 @@ void StageBodies::add_ports(const Demand& demand, Body& body) const {
 /// A receiver is done when its last send has arrived and its fragments are in place, so that the
 /// tail of a send is that of the receiver with the most fragments.
 void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, Body& body) const {
-  program::Traffic traffic = program::no_sends(exchange, chip_);
+  program::PortTraffic traffic = program::no_sends(exchange, chip_);
   const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
     program::add_send(send, chip_, ignore, traffic);
@@ -107,7 +107,7 @@ void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, 
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
     for (const std::int32_t sender : senders) {
       if (receivers.size() == 1 && receivers.front().value == sender) {
-        continue;  // Its share of what lies on all cores is there.
+        continue;  // The core's own share of what lies on all cores is there.
       }
       for (const Path& path : network_.paths({sender}, receivers)) {
         body.send({bytes}, path.latency + (fragment * fragments) + lag, path.uses);

@@ -6,7 +6,7 @@
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 #include "elk/sim/play/work.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
 
@@ -17,12 +17,13 @@ namespace elk::sim {
 /// striped.
 class StageBodies {
  public:
-  StageBodies(const chip::Chip& chip, const Network& network) : chip_(chip), network_(network) {}
+  StageBodies(const chip::Chip& chip, const MachineNetwork& network)
+      : chip_(chip), network_(network) {}
 
   /// `execution` is that of which `stage` was made.
   [[nodiscard]] Body of(const Stage& stage, const program::Execution& execution) const;
 
-  /// `weight`: of a byte on a memory module (`Works::weight`).
+  /// `weight`: of a byte on a memory module (`StageLowering::weight`).
   [[nodiscard]] Body of(const program::Loading& loading, std::int32_t weight) const;
 
  private:
@@ -31,7 +32,7 @@ class StageBodies {
   void add_ports(const Demand& demand, Body& body) const;
 
   const chip::Chip& chip_;
-  const Network& network_;
+  const MachineNetwork& network_;
 };
 
 }  // namespace elk::sim

@@ -7,7 +7,7 @@
 
 namespace elk::sim {
 
-void Body::send(Bytes bytes, Picoseconds tail, std::span<const Use> uses) {
+void Body::send(Bytes bytes, Picoseconds tail, std::span<const ResourceUse> uses) {
   if (bytes < Bytes{0} || bytes.value > kMostFlowBytes) {
     throw InvalidInput(
         text("the bytes of a send must be from 0 to ", kMostFlowBytes, ", got ", bytes.value));
@@ -29,7 +29,7 @@ void Body::compute(ResourceId port, Picoseconds alone) {
   computations_.push_back({.port = port, .alone = alone});
 }
 
-std::span<const Use> Body::uses_of(const Send& send) const {
+std::span<const ResourceUse> Body::uses_of(const BodySend& send) const {
   return std::span(uses_).subspan(subscript(send.first_use), subscript(send.use_count));
 }
 

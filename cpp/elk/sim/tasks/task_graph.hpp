@@ -18,7 +18,7 @@ using BodyId = Id<struct BodyKind>;
 using TaskId = Id<struct TaskKind>;
 
 /// Bytes that take one way over a network.
-struct Send {
+struct BodySend {
   Bytes bytes;
   Picoseconds tail;        // from the last byte sent until the send is over
   std::int32_t first_use;  // in `Body::uses`
@@ -26,7 +26,7 @@ struct Send {
 };
 
 /// What one core computes: `alone` with nobody else at its SRAM port.
-struct Calls {
+struct BodyCalls {
   ResourceId port;
   Picoseconds alone;
 };
@@ -36,18 +36,18 @@ struct Calls {
 class Body {
  public:
   /// A send without uses, or of no bytes, loads nothing and lasts for its tail.
-  void send(Bytes bytes, Picoseconds tail, std::span<const Use> uses);
+  void send(Bytes bytes, Picoseconds tail, std::span<const ResourceUse> uses);
   void compute(ResourceId port, Picoseconds alone);
 
-  [[nodiscard]] std::span<const Send> sends() const { return sends_; }
-  [[nodiscard]] std::span<const Calls> computations() const { return computations_; }
-  [[nodiscard]] std::span<const Use> uses() const { return uses_; }
-  [[nodiscard]] std::span<const Use> uses_of(const Send& send) const;
+  [[nodiscard]] std::span<const BodySend> sends() const { return sends_; }
+  [[nodiscard]] std::span<const BodyCalls> computations() const { return computations_; }
+  [[nodiscard]] std::span<const ResourceUse> uses() const { return uses_; }
+  [[nodiscard]] std::span<const ResourceUse> uses_of(const BodySend& send) const;
 
  private:
-  std::vector<Send> sends_;
-  std::vector<Calls> computations_;
-  std::vector<Use> uses_;
+  std::vector<BodySend> sends_;
+  std::vector<BodyCalls> computations_;
+  std::vector<ResourceUse> uses_;
 };
 
 /// When the lead of a task passes.

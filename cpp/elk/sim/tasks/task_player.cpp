@@ -55,17 +55,17 @@ class TaskPlayer {
     if (over_ != states_.size()) {
       throw InternalError("sim: tasks wait for each other");
     }
-    for (const Known& known : known_) {
+    for (const BodyAlone& known : known_) {
       out_.alone.push_back(known.length);
     }
     return std::move(out_);
   }
 
  private:
-  enum class Stage : std::uint8_t { Waiting, Leading, Playing, Ending };
+  enum class TaskStatus : std::uint8_t { Waiting, Leading, Playing, Ending };
 
-  struct State {
-    Stage stage = Stage::Waiting;
+  struct TaskState {
+    TaskStatus stage = TaskStatus::Waiting;
     std::int32_t waits = 0;  // tasks that have to be over first
     std::size_t left = 0;    // sends and computations under way
     Picoseconds end{0};      // of what has left its links, tails included
@@ -73,15 +73,15 @@ class TaskPlayer {
   };
 
   /// What a body does with the machine to itself.
-  struct Known {
+  struct BodyAlone {
     Picoseconds length = kUnknown;
     std::vector<std::pair<ResourceId, Picoseconds>> busy;
   };
 
-  [[nodiscard]] State& state(TaskId id) { return states_[id.index()]; }
+  [[nodiscard]] TaskState& state(TaskId id) { return states_[id.index()]; }
   [[nodiscard]] const Task& task(TaskId id) const { return graph_.tasks()[id.index()]; }
   [[nodiscard]] const Body& body(TaskId id) const { return graph_.body(*task(id).body); }
-  [[nodiscard]] Known& known(TaskId id) { return known_[task(id).body->index()]; }
+  [[nodiscard]] BodyAlone& known(TaskId id) { return known_[task(id).body->index()]; }
 
   /// Who waits for whom.
   void order() {
@@ -131,7 +131,7 @@ class TaskPlayer {
     const bool leads =
         task(id).when == Lead::Always || rested_[task(id).stream.index()] != engine_.now();
     if (leads && task(id).lead > Picoseconds{0}) {
-      state(id).stage = Stage::Leading;
+      state(id).stage = TaskStatus::Leading;
       engine_.start_timer(tag_of(id, 0), engine_.now() + task(id).lead);
       return;
     }
@@ -148,8 +148,8 @@ class TaskPlayer {
 
   void play(TaskId id) {
     const Body& playing = body(id);
-    for (const Send& send : playing.sends()) {
-      for (const Use& use : playing.uses_of(send)) {
+    for (const BodySend& send : playing.sends()) {
+      for (const ResourceUse& use : playing.uses_of(send)) {
         out_.carried[use.resource.index()] += send.bytes * use.weight;
       }
     }
@@ -161,9 +161,9 @@ class TaskPlayer {
       }
       watch_lone(id);
     }
-    state(id).stage = Stage::Playing;
+    state(id).stage = TaskStatus::Playing;
     for (std::size_t i = 0; i < playing.sends().size(); ++i) {
-      const Send& send = playing.sends()[i];
+      const BodySend& send = playing.sends()[i];
       if (send.bytes == Bytes{0} || send.use_count == 0) {
         state(id).end = std::max(state(id).end, engine_.now() + send.tail);
         continue;
@@ -171,10 +171,10 @@ class TaskPlayer {
       ++state(id).left;
       asks_.push_back(tag_of(id, i));
     }
-    for (const Calls& calls : playing.computations()) {
+    for (const BodyCalls& calls : playing.computations()) {
       if (calls.alone > Picoseconds{0}) {
         ++state(id).left;
-        engine_.start(Compute{.tag = tag_of(id, 0), .alone = calls.alone, .port = calls.port},
+        engine_.start(Computation{.tag = tag_of(id, 0), .alone = calls.alone, .port = calls.port},
                       engine_.now());
       }
     }
@@ -186,7 +186,7 @@ class TaskPlayer {
   /// Whether a body takes as long whenever it begins: memories that refresh know what time it is.
   [[nodiscard]] bool alike_at_all_times(const Body& playing) const {
     return machine_.refresh.interval == Picoseconds{0} ||
-           std::none_of(playing.uses().begin(), playing.uses().end(), [&](const Use& use) {
+           std::none_of(playing.uses().begin(), playing.uses().end(), [&](const ResourceUse& use) {
              return machine_.resources[use.resource.index()].refreshes;
            });
   }
@@ -196,7 +196,7 @@ class TaskPlayer {
     lone_ = id;
     lone_since_ = engine_.now();
     known(id).busy.clear();
-    for (const Use& use : body(id).uses()) {
+    for (const ResourceUse& use : body(id).uses()) {
       known(id).busy.emplace_back(use.resource, Picoseconds{0});
     }
     std::sort(known(id).busy.begin(), known(id).busy.end());
@@ -234,14 +234,14 @@ class TaskPlayer {
     asks_.clear();
   }
 
-  [[nodiscard]] std::span<const Use> uses_of(Tag tag) const {
+  [[nodiscard]] std::span<const ResourceUse> uses_of(Tag tag) const {
     const Body& playing = body(task_of(tag));
     return playing.uses_of(playing.sends()[item_of(tag)]);
   }
 
   void send(Tag tag) {
-    const std::span<const Use> uses = uses_of(tag);
-    for (const Use& use : uses) {
+    const std::span<const ResourceUse> uses = uses_of(tag);
+    for (const ResourceUse& use : uses) {
       if (sends_on_[use.resource.index()]++ == 0) {
         since_[use.resource.index()] = engine_.now();
       }
@@ -265,7 +265,7 @@ class TaskPlayer {
         item_over(id, {0});
         return;
       case EventKind::Timer:
-        if (state(id).stage == Stage::Leading) {
+        if (state(id).stage == TaskStatus::Leading) {
           lead_over(id);
         } else {
           over(id);
@@ -276,8 +276,8 @@ class TaskPlayer {
 
   /// The last byte of a send has left: its links are free.
   void sent(Tag tag) {
-    const std::span<const Use> uses = uses_of(tag);
-    for (const Use& use : uses) {
+    const std::span<const ResourceUse> uses = uses_of(tag);
+    for (const ResourceUse& use : uses) {
       if (--sends_on_[use.resource.index()] == 0) {
         out_.busy[use.resource.index()] += engine_.now() - since_[use.resource.index()];
       }
@@ -299,7 +299,7 @@ class TaskPlayer {
   }
 
   void body_over(TaskId id) {
-    state(id).stage = Stage::Ending;
+    state(id).stage = TaskStatus::Ending;
     if (state(id).end > engine_.now()) {
       engine_.start_timer(tag_of(id, 0), state(id).end);
     } else {
@@ -326,8 +326,8 @@ class TaskPlayer {
   const TaskGraph& graph_;
   Engine engine_;
   std::optional<LinkQueues> queues_;
-  std::vector<State> states_;        // of each task
-  std::vector<Known> known_;         // of each body
+  std::vector<TaskState> states_;    // of each task
+  std::vector<BodyAlone> known_;     // of each body
   std::vector<Picoseconds> rested_;  // of each stream: since when it is at rest
   std::vector<std::int32_t> sends_on_;
   std::vector<Picoseconds> since_;  // when the first of those came

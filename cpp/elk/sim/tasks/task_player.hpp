@@ -13,9 +13,9 @@ namespace elk::sim {
 
 /// What every task and every resource did.
 struct TasksRun {
-  std::vector<Span> tasks;         // of each task, from its turn to its end
-  std::vector<Bytes> carried;      // by each resource, times weights
-  std::vector<Picoseconds> busy;   // of each resource: with a send on it
+  std::vector<Interval<Picoseconds>> tasks;  // of each task, from its turn to its end
+  std::vector<Bytes> carried;                // by each resource, times weights
+  std::vector<Picoseconds> busy;             // of each resource: with a send on it
   std::vector<Picoseconds> alone;  // of each body that ever had the machine to itself; else -1
 };
 

@@ -21,7 +21,7 @@ constexpr int32_t kAnyOther = -2;  // than the first
 
 /// Whether no coefficient of a piece with `rows` rows may be negative: where rows are few, and
 /// other pieces of the form say nothing about this one, sums of costs are the safer guess.
-bool only_adds(const Form& form, size_t rows) {
+bool only_adds(const Formula& form, size_t rows) {
   return std::holds_alternative<WindowDots>(form) ||
          (std::holds_alternative<RowPasses>(form) &&
           rows < static_cast<size_t>(feature_count(form)));
@@ -32,7 +32,7 @@ template <class Visit>
 void each_prediction(const std::vector<Family>& families, const TileShape& shape,
                      const Visit& visit) {
   for (size_t at = 0; at < families.size(); ++at) {
-    const Needs needs = needs_of({&families[at].form, 1});
+    const FormulaNeeds needs = needs_of({&families[at].form, 1});
     for (const bool turned : {false, true}) {
       if (turned && !needs.product) {
         continue;
@@ -43,7 +43,7 @@ void each_prediction(const std::vector<Family>& families, const TileShape& shape
       const double cycles =
           domain.contains(call.product) ? family_cycles(families[at], call) : kNeverChosen;
       if (cycles < kNeverChosen) {
-        visit(Origin{static_cast<int32_t>(at), turned}, cycles);
+        visit(RowFamily{static_cast<int32_t>(at), turned}, cycles);
       }
     }
   }
@@ -51,7 +51,7 @@ void each_prediction(const std::vector<Family>& families, const TileShape& shape
 
 }  // namespace
 
-TileCall oriented(const TileShape& shape, const Needs& needs, bool transposed) {
+TileCall oriented(const TileShape& shape, const FormulaNeeds& needs, bool transposed) {
   TileCall call(shape, needs);
   if (transposed) {
     call.exchange(needs);
@@ -59,10 +59,10 @@ TileCall oriented(const TileShape& shape, const Needs& needs, bool transposed) {
   return call;
 }
 
-Origin best_origin(const std::vector<Family>& families, const Sample& row, bool cheapest) {
-  Origin best{kAnyFamily, false};
+RowFamily best_origin(const std::vector<Family>& families, const ProfileRow& row, bool cheapest) {
+  RowFamily best{kAnyFamily, false};
   double least = kNeverChosen;
-  each_prediction(families, row.shape, [&](Origin origin, double cycles) {
+  each_prediction(families, row.shape, [&](RowFamily origin, double cycles) {
     const bool named = (row.family < 0 || row.family == origin.family) &&
                        (row.transposed < 0 || (row.transposed == 1) == origin.transposed);
     const double badness = cheapest ? cycles : std::abs((cycles / row.cycles) - 1.0);
@@ -85,25 +85,25 @@ double dot(const Terms& terms, const std::vector<double>& coefficients) {
 }
 
 /// Rows of one piece: features and cycles.
-struct Piece {
+struct LeafRows {
   std::vector<Terms> features;
   std::vector<double> cycles;
 };
 
 /// Fits `form` to the rows whose origin is family `at`. What the rows of a piece leave open, all
 /// rows of the family decide.
-Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<const Origin> origins,
-                  std::size_t least_rows) {
-  const Needs needs = needs_of({&form, 1});
-  std::vector<Piece> pieces(static_cast<size_t>(leaf_count(form)));
-  Piece all;
+Family fit_family(const Formula& form, int32_t at, const ProfileRows& rows,
+                  std::span<const RowFamily> origins, std::size_t least_rows) {
+  const FormulaNeeds needs = needs_of({&form, 1});
+  std::vector<LeafRows> pieces(static_cast<size_t>(leaf_count(form)));
+  LeafRows all;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (origins[i].family != at) {
       continue;
     }
     const Terms found = terms(form, oriented(rows[i]->shape, needs, origins[i].transposed));
     if (found.leaf >= 0) {
-      for (Piece* piece : {&all, &pieces[static_cast<size_t>(found.leaf)]}) {
+      for (LeafRows* piece : {&all, &pieces[static_cast<size_t>(found.leaf)]}) {
         piece->features.push_back(found);
         piece->cycles.push_back(rows[i]->cycles);
       }
@@ -119,7 +119,7 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
                 .most_columns = std::numeric_limits<std::int64_t>::max(),
                 .most_depth = std::numeric_limits<std::int64_t>::max(),
                 .outside = {}};
-  for (const Piece& piece : pieces) {
+  for (const LeafRows& piece : pieces) {
     std::vector<double> fitted(static_cast<size_t>(width), kNeverChosen);
     if (piece.cycles.size() >= least_rows) {
       fitted = only_adds(form, piece.cycles.size())
@@ -133,10 +133,10 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
 
 /// Orientations of a product that the profile does not name: those that are cheaper under the
 /// smooth features of `form`, fitted and chosen in turn.
-std::vector<Origin> guessed_orientations(const Form& form, const Rows& rows) {
+std::vector<RowFamily> guessed_orientations(const Formula& form, const ProfileRows& rows) {
   constexpr int kTurns = 6;
-  const Needs needs = needs_of({&form, 1});
-  std::vector<Origin> origins(rows.size(), Origin{0, false});
+  const FormulaNeeds needs = needs_of({&form, 1});
+  std::vector<RowFamily> origins(rows.size(), RowFamily{0, false});
   for (int turn = 0; turn < kTurns; ++turn) {
     std::vector<Terms> features;
     std::vector<double> cycles;
@@ -157,11 +157,11 @@ std::vector<Origin> guessed_orientations(const Form& form, const Rows& rows) {
 
 /// Takes from the first family the rows that it makes too dear: cheaper families computed them.
 /// Those families see the shorter free axis as columns.
-void split_off_cheaper(const Form& first, const Rows& rows, std::vector<Origin>& origins,
-                       size_t least_rows) {
+void split_off_cheaper(const Formula& first, const ProfileRows& rows,
+                       std::vector<RowFamily>& origins, size_t least_rows) {
   constexpr int kTurns = 6;
   constexpr double kTooDear = 1.03;
-  const Needs needs = needs_of({&first, 1});
+  const FormulaNeeds needs = needs_of({&first, 1});
   for (int turn = 0; turn < kTurns; ++turn) {
     const Family family = fit_family(first, 0, rows, origins, least_rows);
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -177,33 +177,33 @@ void split_off_cheaper(const Form& first, const Rows& rows, std::vector<Origin>&
 
 /// Where rows start: what the profile names; else what the first family does not explain is for the
 /// others; where there are no orientations, every family is fitted to all rows.
-std::vector<Origin> first_origins(const std::vector<Form>& forms, const Rows& rows,
-                                  size_t least_rows) {
+std::vector<RowFamily> first_origins(const std::vector<Formula>& forms, const ProfileRows& rows,
+                                     size_t least_rows) {
   const bool named =
-      std::any_of(rows.begin(), rows.end(), [](const Sample* row) { return row->family >= 0; });
+      std::any_of(rows.begin(), rows.end(), [](const ProfileRow* row) { return row->family >= 0; });
   const bool guess = !named && forms.size() > 1 && needs_of({forms.data(), 1}).product;
-  std::vector<Origin> start(rows.size(), Origin{kAnyFamily, false});
+  std::vector<RowFamily> start(rows.size(), RowFamily{kAnyFamily, false});
   if (guess) {
     start = guessed_orientations(forms.front(), rows);
     split_off_cheaper(forms.front(), rows, start, least_rows);
   } else {
-    std::transform(rows.begin(), rows.end(), start.begin(), [](const Sample* row) {
-      return Origin{row->family < 0 ? kAnyFamily : row->family, row->transposed == 1};
+    std::transform(rows.begin(), rows.end(), start.begin(), [](const ProfileRow* row) {
+      return RowFamily{row->family < 0 ? kAnyFamily : row->family, row->transposed == 1};
     });
   }
   std::vector<Family> families;
   for (size_t at = 0; at < forms.size(); ++at) {
     const auto family = static_cast<int32_t>(at);
-    std::vector<Origin> origins = start;
-    for (Origin& origin : origins) {
+    std::vector<RowFamily> origins = start;
+    for (RowFamily& origin : origins) {
       const bool open = origin.family == kAnyFamily || (origin.family == kAnyOther && at > 0);
       origin.family = open ? family : origin.family;
     }
     families.push_back(fit_family(forms[at], family, rows, origins, least_rows));
   }
-  std::vector<Origin> best;
+  std::vector<RowFamily> best;
   best.reserve(rows.size());
-  for (const Sample* row : rows) {
+  for (const ProfileRow* row : rows) {
     best.push_back(best_origin(families, *row, false));
   }
   return best;
@@ -211,7 +211,8 @@ std::vector<Origin> first_origins(const std::vector<Form>& forms, const Rows& ro
 
 /// Leaves products and windows larger than any that a family computed to the others, along axes
 /// where its rows do not come near the largest of all.
-void bound_sizes(const Rows& rows, std::span<const Origin> origins, std::vector<Family>& families) {
+void bound_sizes(const ProfileRows& rows, std::span<const RowFamily> origins,
+                 std::vector<Family>& families) {
   constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   const auto bound = [](std::int64_t own, std::int64_t all) { return 2 * own < all ? own : kAny; };
   std::vector<Product> most(families.size());
@@ -221,7 +222,7 @@ void bound_sizes(const Rows& rows, std::span<const Origin> origins, std::vector<
       continue;
     }
     const auto at = static_cast<size_t>(origins[i].family);
-    const Needs needs = needs_of({&families[at].form, 1});
+    const FormulaNeeds needs = needs_of({&families[at].form, 1});
     const TileCall call = oriented(rows[i]->shape, needs, origins[i].transposed);
     for (Product* product : {&most[at], &all}) {
       product->columns = std::max(product->columns, call.product.columns);
@@ -236,10 +237,10 @@ void bound_sizes(const Rows& rows, std::span<const Origin> origins, std::vector<
 
 }  // namespace
 
-std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& rows,
+std::vector<Family> fit_families(const std::vector<Formula>& forms, const ProfileRows& rows,
                                  const FitOptions& options) {
   const size_t least_rows = forms.size() > 1 ? options.least_rows : 1;
-  std::vector<Origin> origins = first_origins(forms, rows, least_rows);
+  std::vector<RowFamily> origins = first_origins(forms, rows, least_rows);
   std::vector<Family> families;
   for (int32_t round = 0; round < options.rounds; ++round) {
     families.clear();
@@ -248,9 +249,9 @@ std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& row
           fit_family(forms[at], static_cast<int32_t>(at), rows, origins, least_rows));
     }
     const bool cheapest = 2 * round >= options.rounds;
-    std::vector<Origin> next;
+    std::vector<RowFamily> next;
     next.reserve(rows.size());
-    for (const Sample* row : rows) {
+    for (const ProfileRow* row : rows) {
       next.push_back(best_origin(families, *row, cheapest));
     }
     if (next == origins && (cheapest || forms.size() == 1)) {

@@ -20,20 +20,21 @@ using std::size_t;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double relative_error(const std::vector<Family>& families, const Sample& row) {
-  const Sample unnamed{.shape = row.shape, .cycles = row.cycles, .family = -1, .transposed = -1};
-  const Origin origin = best_origin(families, unnamed, true);
+double relative_error(const std::vector<Family>& families, const ProfileRow& row) {
+  const ProfileRow unnamed{
+      .shape = row.shape, .cycles = row.cycles, .family = -1, .transposed = -1};
+  const RowFamily origin = best_origin(families, unnamed, true);
   if (origin.family < 0) {
     return 1.0;
   }
   const Family& family = families[static_cast<size_t>(origin.family)];
-  const Needs needs = needs_of({&family.form, 1});
+  const FormulaNeeds needs = needs_of({&family.form, 1});
   const double cycles = family_cycles(family, oriented(row.shape, needs, origin.transposed));
   return std::abs((cycles / row.cycles) - 1.0);
 }
 
 /// What cross-validation chooses, and the mean relative error on rows that fits did not see.
-struct Choice {
+struct CrossValidation {
   size_t alternative;
   Slack slack;
   double error;
@@ -42,14 +43,14 @@ struct Choice {
 /// One fit of a cross-validation, and the rows that it did not see.
 struct Fold {
   std::vector<Family> families;
-  Rows left_out;
+  ProfileRows left_out;
 };
 
-std::vector<Fold> folds_of(const std::vector<Form>& forms, std::span<const Sample> samples,
+std::vector<Fold> folds_of(const std::vector<Formula>& forms, std::span<const ProfileRow> samples,
                            const FitOptions& options) {
   std::vector<Fold> folds(static_cast<size_t>(options.folds));
   for (size_t fold = 0; fold < folds.size(); ++fold) {
-    Rows rows;
+    ProfileRows rows;
     for (size_t i = 0; i < samples.size(); ++i) {
       const bool left_out = ((i * 2654435761U) >> 12U) % folds.size() == fold;
       (left_out ? folds[fold].left_out : rows).push_back(&samples[i]);
@@ -66,7 +67,7 @@ double validation_error(std::span<const Fold> folds, const Slack& slack) {
   size_t rows = 0;
   for (const Fold& fold : folds) {
     const std::vector<Family> families = loosened(fold.families, slack);
-    for (const Sample* row : fold.left_out) {
+    for (const ProfileRow* row : fold.left_out) {
       sum += relative_error(families, *row);
     }
     rows += fold.left_out.size();
@@ -89,7 +90,7 @@ Slack best_slack(std::span<const Fold> folds, const std::vector<Slack>& slacks) 
 }
 
 /// The best slack in columns at any depth, then in depth.
-Choice best_slacks(std::span<const Fold> folds, const FitOptions& options) {
+CrossValidation best_slacks(std::span<const Fold> folds, const FitOptions& options) {
   std::vector<Slack> slacks(options.slacks.size());
   std::transform(options.slacks.begin(), options.slacks.end(), slacks.begin(), [](double slack) {
     return Slack{.columns = slack, .depth = FitOptions::kAnySize};
@@ -102,24 +103,26 @@ Choice best_slacks(std::span<const Fold> folds, const FitOptions& options) {
 }
 
 /// Whether sizes bound what families take.
-bool has_bounds(const std::vector<Form>& forms) {
-  const Needs needs = needs_of(forms);
+bool has_bounds(const std::vector<Formula>& forms) {
+  const FormulaNeeds needs = needs_of(forms);
   return forms.size() > 1 && (needs.product || needs.window);
 }
 
-Choice best_choice(std::span<const Sample> samples, std::span<const std::vector<Form>> alternatives,
-                   const FitOptions& options) {
+CrossValidation best_choice(std::span<const ProfileRow> samples,
+                            std::span<const std::vector<Formula>> alternatives,
+                            const FitOptions& options) {
   const Slack any{.columns = FitOptions::kAnySize, .depth = FitOptions::kAnySize};
-  Choice best{.alternative = 0, .slack = any, .error = kNever};
+  CrossValidation best{.alternative = 0, .slack = any, .error = kNever};
   if (alternatives.size() == 1 && !has_bounds(alternatives.front())) {
     return best;
   }
   for (size_t i = 0; i < alternatives.size() && best.error > options.exact; ++i) {
     const std::vector<Fold> folds = folds_of(alternatives[i], samples, options);
-    const Choice found =
+    const CrossValidation found =
         has_bounds(alternatives[i])
             ? best_slacks(folds, options)
-            : Choice{.alternative = i, .slack = any, .error = validation_error(folds, any)};
+            : CrossValidation{
+                  .alternative = i, .slack = any, .error = validation_error(folds, any)};
     if (found.error < options.better * best.error) {
       best = {.alternative = i, .slack = found.slack, .error = found.error};
     }
@@ -137,11 +140,11 @@ std::int64_t rounded_up(std::int64_t size) {
 }
 
 /// The largest sizes among the rows, in the orientations that the families give them, rounded up.
-Extents fitted_limit(const std::vector<Family>& families, const Rows& rows) {
-  const Form& form = families.front().form;
-  const Needs needs = needs_of({&form, 1});
+Extents fitted_limit(const std::vector<Family>& families, const ProfileRows& rows) {
+  const Formula& form = families.front().form;
+  const FormulaNeeds needs = needs_of({&form, 1});
   Extents limit{};
-  for (const Sample* row : rows) {
+  for (const ProfileRow* row : rows) {
     const bool turned = best_origin(families, *row, true).transposed;
     const Extents sizes = extents(form, oriented(row->shape, needs, turned));
     for (size_t i = 0; i < limit.size(); ++i) {
@@ -153,16 +156,16 @@ Extents fitted_limit(const std::vector<Family>& families, const Rows& rows) {
 
 /// A row in the orientation that the family which computed it gives it.
 struct Own {
-  const Sample* row;
+  const ProfileRow* row;
   bool transposed;
 };
 
 /// The continuation of `form` beyond the fitted range, on the half of `rows` that take longest.
-std::vector<double> fit_outside(const Form& form, std::vector<Own> rows) {
+std::vector<double> fit_outside(const Formula& form, std::vector<Own> rows) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Own& a, const Own& b) { return a.row->cycles > b.row->cycles; });
   rows.resize((rows.size() + 1) / 2);
-  const Needs needs = needs_of({&form, 1});
+  const FormulaNeeds needs = needs_of({&form, 1});
   std::vector<Terms> features;
   std::vector<double> cycles;
   for (const Own& own : rows) {
@@ -204,11 +207,11 @@ bool looks_cheap(const Family& family, const Family& first, const std::vector<Ow
 
 /// Continues each family by the rows that it computed, unless it then looks cheap; the first in any
 /// case, by all rows if it computed none.
-void continue_outside(std::vector<Family>& families, const Rows& rows) {
+void continue_outside(std::vector<Family>& families, const ProfileRows& rows) {
   std::vector<std::vector<Own>> own(families.size());
   std::vector<Own> all;
-  for (const Sample* row : rows) {
-    const Origin origin = best_origin(families, *row, true);
+  for (const ProfileRow* row : rows) {
+    const RowFamily origin = best_origin(families, *row, true);
     all.push_back({.row = row, .transposed = origin.transposed});
     if (origin.family >= 0) {
       own[static_cast<size_t>(origin.family)].push_back(all.back());
@@ -230,21 +233,22 @@ void continue_outside(std::vector<Family>& families, const Rows& rows) {
 
 }  // namespace
 
-KernelFit fit_kernel(const FitTarget& target, std::span<const Sample> samples,
-                     std::span<const std::vector<Form>> alternatives, const FitOptions& options) {
+KernelFit fit_kernel(const FitTarget& target, std::span<const ProfileRow> samples,
+                     std::span<const std::vector<Formula>> alternatives,
+                     const FitOptions& options) {
   if (samples.empty() || alternatives.empty()) {
     throw InvalidInput(text("no rows or no forms to fit ", target.function, " to"));
   }
-  Rows rows;
+  ProfileRows rows;
   rows.reserve(samples.size());
-  for (const Sample& sample : samples) {
+  for (const ProfileRow& sample : samples) {
     if (!(sample.cycles > 0.0)) {
       throw InvalidInput(
           text("cycles must be positive, got ", sample.cycles, " for ", target.function));
     }
     rows.push_back(&sample);
   }
-  const Choice choice = best_choice(samples, alternatives, options);
+  const CrossValidation choice = best_choice(samples, alternatives, options);
   KernelFit fit{.function = target.function,
                 .compute = target.compute,
                 .accumulate = target.accumulate,

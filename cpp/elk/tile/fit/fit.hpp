@@ -13,7 +13,7 @@ namespace elk::tile {
 
 /// One row of a profile. `family` is the position of the family that the profile names as the one
 /// that computed the tile, `transposed` the orientation it names: -1 where it names none.
-struct Sample {
+struct ProfileRow {
   TileShape shape;
   double cycles;
   std::int32_t family;
@@ -49,8 +49,8 @@ struct FitOptions {
 /// `alternatives` are sets of families; cross-validation chooses the set, the earlier at a tie, and
 /// the sizes beyond which all families but the first are left out.
 /// Refuses a target without rows.
-[[nodiscard]] KernelFit fit_kernel(const FitTarget& target, std::span<const Sample> samples,
-                                   std::span<const std::vector<Form>> alternatives,
+[[nodiscard]] KernelFit fit_kernel(const FitTarget& target, std::span<const ProfileRow> samples,
+                                   std::span<const std::vector<Formula>> alternatives,
                                    const FitOptions& options);
 
 }  // namespace elk::tile

@@ -13,7 +13,7 @@ namespace elk::tile {
                                                std::span<const double> cycles,
                                                std::span<const double> prior);
 
-/// The same with c >= 0.
+/// The coefficients of a fit with c >= 0.
 [[nodiscard]] std::vector<double> fit_relative_nonnegative(std::span<const Terms> features,
                                                            std::span<const double> cycles);
 

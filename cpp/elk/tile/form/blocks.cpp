@@ -20,16 +20,16 @@ int64_t product(const Dims& dims, const TileShape& shape) {
 
 int32_t split_count(const Grid& grid) {
   switch (grid.split) {
-    case Split::Whole:
+    case LeafRule::Whole:
       return 1;
-    case Split::Modulo:
-    case Split::Steps:
+    case LeafRule::Modulo:
+    case LeafRule::Steps:
       return grid.modulus;
-    case Split::Remainder:
+    case LeafRule::Remainder:
       return 2 * grid.modulus;
-    case Split::Alignment:
+    case LeafRule::Alignment:
       return alignment(0, grid.modulus) + 1;
-    case Split::Multiple:
+    case LeafRule::Multiple:
       return 2;
   }
   return 1;
@@ -37,7 +37,7 @@ int32_t split_count(const Grid& grid) {
 
 /// The piece of an inner extent, and how many steps it takes.
 std::pair<int64_t, int64_t> inner_piece(const Grid& grid, int64_t inner) {
-  if (grid.split == Split::Remainder) {
+  if (grid.split == LeafRule::Remainder) {
     const int64_t left = rest(inner, grid.modulus);
     const int64_t vectors = (inner - left) / grid.modulus;
     const bool even = rest(vectors, grid.inner_step) == 0;
@@ -45,16 +45,16 @@ std::pair<int64_t, int64_t> inner_piece(const Grid& grid, int64_t inner) {
   }
   const int64_t each = steps(inner, grid.inner_step);
   switch (grid.split) {
-    case Split::Modulo:
+    case LeafRule::Modulo:
       return {rest(inner, grid.modulus), each};
-    case Split::Steps:
+    case LeafRule::Steps:
       return {rest(each, grid.modulus), each};
-    case Split::Alignment:
+    case LeafRule::Alignment:
       return {alignment(inner, grid.modulus), each};
-    case Split::Multiple:
+    case LeafRule::Multiple:
       return {rest(inner, grid.modulus) == 0 ? 1 : 0, each};
-    case Split::Whole:
-    case Split::Remainder:
+    case LeafRule::Whole:
+    case LeafRule::Remainder:
       break;
   }
   return {0, each};

@@ -13,7 +13,7 @@
 /// multiplies them by coefficients as they come and keeps none.
 namespace elk::tile::form {
 
-class Listing {
+class TermList {
  public:
   /// The form does not apply.
   void none() { terms_.leaf = -1; }
@@ -41,9 +41,9 @@ class Listing {
   Terms terms_{.leaf = -1, .count = 0, .value = {}};
 };
 
-class Sum {
+class FeatureSum {
  public:
-  Sum(const double* coefficients, std::int32_t width) : at_(coefficients), width_(width) {}
+  FeatureSum(const double* coefficients, std::int32_t width) : at_(coefficients), width_(width) {}
 
   void none() { first_ = kNever; }
 
@@ -78,7 +78,7 @@ class Sum {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t kParts = 4;  // that the processor adds at the same time
+  static constexpr std::size_t kParts = 4;  // sums that the processor adds at the same time
 
   template <std::size_t... kAt, class... Values>
   void add(std::index_sequence<kAt...> /*order*/, Values... values) {
@@ -98,7 +98,7 @@ void describe(const Casting& casting, Sink& sink) {
 
 template <class Kind>
 Terms features(const Kind& kind, const TileCall& call) {
-  Listing sink;
+  TermList sink;
   describe(kind, call, sink);
   return sink.terms();
 }
@@ -116,7 +116,7 @@ bool within(const Kind& kind, const TileCall& call, const Extents& limit) {
 template <class Kind>
 double cycles(const Kind& kind, const TileCall& call, const double* coefficients,
               std::int32_t width) {
-  Sum sink(coefficients, width);
+  FeatureSum sink(coefficients, width);
   describe(kind, call, sink);
   return sink.cycles();
 }

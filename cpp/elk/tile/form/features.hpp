@@ -137,7 +137,7 @@ inline constexpr Terms kNoTerms = {.leaf = -1, .count = 0, .value = {}};
 template <class Kind>
 [[nodiscard]] Terms features(const Kind& kind, const TileCall& call);
 
-/// Their product with the coefficients of the piece, of which each has `width`; infinite where the
+/// The features times the coefficients of the piece, of which each has `width`; infinite where the
 /// form does not apply, the piece has no coefficients, or they would take no time.
 template <class Kind>
 [[nodiscard]] double cycles(const Kind& kind, const TileCall& call, const double* coefficients,

@@ -104,7 +104,7 @@ Chunks fewest_chunks(std::int64_t depth, std::int32_t granule, std::int32_t vect
 
 /// Reads the product of a tile into `out`: number by number, since a copy of what was written just
 /// now would wait for it.
-void read_product(const TileShape& shape, const Needs& needs, Product& out) {
+void read_product(const TileShape& shape, const FormulaNeeds& needs, Product& out) {
   const bool window = needs.window;
   out.group = shape[TileDim::Group];
   out.rows = window ? shape[TileDim::Batch] * shape[TileDim::OutH] * shape[TileDim::OutW]
@@ -122,7 +122,7 @@ TileShape cube(std::int64_t size) {
 }
 
 /// The share that takes longest; the first at a tie.
-Field busiest(std::int64_t total, std::int64_t width, const Needs& needs) {
+Field busiest(std::int64_t total, std::int64_t width, const FormulaNeeds& needs) {
   const Dealing dealing(total, width, needs.per_worker);
   const auto radix = static_cast<double>(needs.radix);
   // One number orders shares by work, then backwards by worker.
@@ -165,7 +165,7 @@ Window window_of(const TileShape& shape) {
 
 }  // namespace
 
-TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
+TileCall::TileCall(const TileShape& tile, const FormulaNeeds& needs) : shape(tile) {
   if (needs.product || needs.window) {
     read_product(tile, needs, product);
   }
@@ -180,20 +180,20 @@ TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
   }
 }
 
-void TileCall::exchange(const Needs& needs) {
+void TileCall::exchange(const FormulaNeeds& needs) {
   std::swap(product.rows, product.columns);
   share_rows(needs.workers, product);
 }
 
-Needs needs_of(std::span<const Form> forms) {
-  Needs needs{.product = false,
-              .window = false,
-              .workers = 1,
-              .granule = 0,
-              .vector = 1,
-              .most_columns = std::numeric_limits<std::int64_t>::max(),
-              .per_worker = 1.0,
-              .radix = 1};
+FormulaNeeds needs_of(std::span<const Formula> forms) {
+  FormulaNeeds needs{.product = false,
+                     .window = false,
+                     .workers = 1,
+                     .granule = 0,
+                     .vector = 1,
+                     .most_columns = std::numeric_limits<std::int64_t>::max(),
+                     .per_worker = 1.0,
+                     .radix = 1};
   const auto deal = [&](std::int32_t workers, bool window) {
     (window ? needs.window : needs.product) = true;
     needs.workers = workers;
@@ -202,7 +202,7 @@ Needs needs_of(std::span<const Form> forms) {
     needs.granule = granule;
     needs.vector = vector;
   };
-  for (const Form& form : forms) {
+  for (const Formula& form : forms) {
     if (const auto* blocks = std::get_if<Blocks>(&form)) {
       deal(blocks->workers, blocks->window);
     } else if (const auto* dots = std::get_if<Dots>(&form)) {
@@ -224,11 +224,11 @@ Needs needs_of(std::span<const Form> forms) {
   return needs;
 }
 
-std::int32_t leaf_count(const Form& form) {
+std::int32_t leaf_count(const Formula& form) {
   return std::visit([](const auto& kind) { return form::leaves(kind); }, form);
 }
 
-std::int32_t feature_count(const Form& form) {
+std::int32_t feature_count(const Formula& form) {
   // Every form applies to one of these tiles.
   for (const std::int64_t size : {1, 4}) {
     const TileShape tile = cube(size);
@@ -240,20 +240,20 @@ std::int32_t feature_count(const Form& form) {
   return 0;
 }
 
-std::int32_t smooth_count(const Form& form) {
+std::int32_t smooth_count(const Formula& form) {
   const TileShape tile = cube(1);
   return smooth_terms(form, TileCall(tile, needs_of({&form, 1}))).count;
 }
 
-Terms terms(const Form& form, const TileCall& call) {
+Terms terms(const Formula& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::features(kind, call); }, form);
 }
 
-Terms smooth_terms(const Form& form, const TileCall& call) {
+Terms smooth_terms(const Formula& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::smooth(kind, call); }, form);
 }
 
-bool takes_all(const Form& form) {
+bool takes_all(const Formula& form) {
   if (const auto* grid = std::get_if<Grid>(&form)) {
     return grid->outer_at_most == 0;
   }
@@ -266,11 +266,11 @@ bool takes_all(const Form& form) {
   return !std::holds_alternative<OuterProduct>(form);
 }
 
-Extents extents(const Form& form, const TileCall& call) {
+Extents extents(const Formula& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::sizes(kind, call); }, form);
 }
 
-bool fits(const Form& form, const TileCall& call, const Extents& limit) {
+bool fits(const Formula& form, const TileCall& call, const Extents& limit) {
   return std::visit([&](const auto& kind) { return form::within(kind, call, limit); }, form);
 }
 

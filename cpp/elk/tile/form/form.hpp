@@ -26,7 +26,7 @@ using Extents = std::array<std::int64_t, 9>;
 using Dims = std::array<ir::TileDim, 3>;
 
 /// How the inner extent of a grid chooses the linear piece.
-enum class Split : std::uint8_t {
+enum class LeafRule : std::uint8_t {
   Whole,      // one piece
   Modulo,     // by inner % modulus
   Steps,      // by ceil(inner / inner_step) % modulus
@@ -48,7 +48,7 @@ struct Grid {
   Dims inner;
   std::int32_t outer_step;
   std::int32_t inner_step;
-  Split split;
+  LeafRule split;
   std::int32_t modulus;
   bool single;                         // a piece of its own for q = 1
   std::int32_t outer_at_most;          // more items: no such form. 0: any
@@ -173,8 +173,8 @@ struct Granules {
   friend bool operator==(const Granules&, const Granules&) = default;
 };
 
-using Form = std::variant<Grid, Blocks, Dots, OuterProduct, RowPasses, Transposes, Granules,
-                          WindowBlocks, WindowDots, WindowLanes>;
+using Formula = std::variant<Grid, Blocks, Dots, OuterProduct, RowPasses, Transposes, Granules,
+                             WindowBlocks, WindowDots, WindowLanes>;
 
 /// What the busiest worker has of an output field whose elements are dealt in equal runs.
 struct Field {
@@ -208,7 +208,7 @@ struct Chunks {
 };
 
 /// What the forms of one kernel ask of a tile. They agree on all of it.
-struct Needs {
+struct FormulaNeeds {
   bool product;
   bool window;
   std::int32_t workers;
@@ -227,36 +227,36 @@ struct TileCall {
   Window window{};
   Field field{};
 
-  TileCall(const TileShape& tile, const Needs& needs);
+  TileCall(const TileShape& tile, const FormulaNeeds& needs);
 
   /// Exchanges the two free axes of the product.
-  void exchange(const Needs& needs);
+  void exchange(const FormulaNeeds& needs);
 };
 
 /// What the forms ask of a tile.
-[[nodiscard]] Needs needs_of(std::span<const Form> forms);
+[[nodiscard]] FormulaNeeds needs_of(std::span<const Formula> forms);
 
 /// How many pieces `form` has.
-[[nodiscard]] std::int32_t leaf_count(const Form& form);
+[[nodiscard]] std::int32_t leaf_count(const Formula& form);
 
 /// How many features a piece of `form` has, and how many its smooth continuation.
-[[nodiscard]] std::int32_t feature_count(const Form& form);
-[[nodiscard]] std::int32_t smooth_count(const Form& form);
+[[nodiscard]] std::int32_t feature_count(const Formula& form);
+[[nodiscard]] std::int32_t smooth_count(const Formula& form);
 
 /// The features of a tile; a negative leaf where the form cannot compute it at all.
-[[nodiscard]] Terms terms(const Form& form, const TileCall& call);
+[[nodiscard]] Terms terms(const Formula& form, const TileCall& call);
 
 /// Features that grow with every axis, in one piece: with coefficients that are not negative, time
 /// grows with every axis. A negative leaf where the form cannot compute the tile: never again where
 /// an axis grows.
-[[nodiscard]] Terms smooth_terms(const Form& form, const TileCall& call);
+[[nodiscard]] Terms smooth_terms(const Formula& form, const TileCall& call);
 
 /// Whether the smooth continuation of `form` takes every tile.
-[[nodiscard]] bool takes_all(const Form& form);
+[[nodiscard]] bool takes_all(const Formula& form);
 
-[[nodiscard]] Extents extents(const Form& form, const TileCall& call);
+[[nodiscard]] Extents extents(const Formula& form, const TileCall& call);
 
 /// Whether no extent of the call exceeds `limit`.
-[[nodiscard]] bool fits(const Form& form, const TileCall& call, const Extents& limit);
+[[nodiscard]] bool fits(const Formula& form, const TileCall& call, const Extents& limit);
 
 }  // namespace elk::tile

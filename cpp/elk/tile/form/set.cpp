@@ -100,7 +100,7 @@ double ProductSet::cheapest(const Product& given, const Product& turned) const {
                    .k = {},
                    .nk = {}};
   Pair best = kInfinite;
-  for (const Family& family : families_) {
+  for (const ProductFamily& family : families_) {
     const double* one = family.coefficients.data() + (row_piece(given) * width);
     const double* two = family.coefficients.data() + (row_piece(turned) * width);
     const std::int64_t deep = steps(given.depth, family.in_group);

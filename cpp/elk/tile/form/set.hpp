@@ -34,7 +34,7 @@ class ProductSet {
   [[nodiscard]] bool empty() const { return families_.empty(); }
 
  private:
-  struct Family {
+  struct ProductFamily {
     double most_columns;
     double most_depth;
     std::int32_t in_group;
@@ -42,7 +42,7 @@ class ProductSet {
     std::vector<double> coefficients;
   };
 
-  std::vector<Family> families_;
+  std::vector<ProductFamily> families_;
   std::int32_t workers_ = 1;
   bool cast_ = false;
 };

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from elk.frontend.ops.elementwise import aligned, scalar
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Nest, Pattern, Space
+from elk.frontend.views.space import LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,7 @@ def contraction(
     scalars: tuple[float, ...] = (),
 ) -> Pattern:
     """Inputs 0 and 1 multiplied and summed over what is not in `out`; input 2 is added."""
-    space = Space()
+    space = LoopSpace()
     order = [*(x for x in out if x), *(x for x in sizes if x not in out)]
     loops = {x: space.loop(x, sizes[x], "Parallel" if x in out else "Reduction") for x in order}
     for slot, labels in enumerate(operands):

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Nest, Pattern, Space
+from elk.frontend.views.space import LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def elementwise(
     """
     inputs = [(slot, value) for slot, value in enumerate(node.inputs) if value is not None]
     shape = broadcast([value.shape for _, value in inputs])
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
     numbers, places, tensors = list(scalars), [], []
     for slot, value in inputs:

@@ -11,10 +11,10 @@ from elk.frontend.views.node import UnplannableError, wrapped
 from elk.frontend.views.space import (
     Affine,
     Indirect,
+    LoopSpace,
     MisalignedError,
     Nest,
     Pattern,
-    Space,
     Term,
     with_indirect,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def copy(value: Value, *, flat: bool = False) -> Pattern:
     """`value` made a tensor of its own, of its shape or of one dimension."""
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(value.shape)]
     space.read(0, value, loops)
     if flat:
@@ -98,7 +98,7 @@ def concat(node: Node) -> Pattern:
     total = sum(sizes)
     shape = tuple(total if i == axis else n for i, n in enumerate(values[0].shape))
     places = _places(values, axis, sizes)
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
     apart = [
         slot
@@ -175,7 +175,7 @@ def pad(node: Node) -> Pattern:
                     view, stored, axis, start, total
                 ),
             )
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
     space.read(0, value, loops, clipped=True)
     space.write(value.dtype, shape, loops)
@@ -192,7 +192,7 @@ def gather(node: Node) -> Pattern:
     table, index = node.input(0), node.input(1)
     axis = node.axis(0)
     shape = (*table.shape[:axis], *index.shape, *table.shape[axis + 1 :])
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
     picks = loops[axis : axis + len(index.shape)]
     space.read(0, table, [*loops[:axis], None, *loops[axis + len(index.shape) :]])
@@ -221,7 +221,7 @@ def gather_elements(node: Node) -> Pattern:
     )
     if not same:
         raise UnplannableError("its index is smaller than its data")
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(index.shape)]
     space.read(0, table, [None if i == axis else loop for i, loop in enumerate(loops)])
     space.read(1, index, loops)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from elk.frontend.ops.rows import sort_flops
 from elk.frontend.ops.windows import window
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, MisalignedError, Pattern, Space, Term
+from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import DTYPES
 from elk.frontend.views.views import identity
 
@@ -52,7 +52,7 @@ class Call:
 
 def planned(node: Node, call: Call) -> Pattern:
     """The pattern of an opaque op. Its operands are whole tensors, as a kernel takes them."""
-    space = Space()
+    space = LoopSpace()
     loops = {
         name: space.loop(name, size, "Row" if name in call.rows else "Parallel")
         for name, size in call.sizes.items()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from elk.frontend.ops.elementwise import aligned, scalar
 from elk.frontend.views.node import UnplannableError, wrapped
-from elk.frontend.views.space import Nest, Pattern, Space
+from elk.frontend.views.space import LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from elk.frontend.views.node import Node
@@ -47,7 +47,7 @@ def _reduced(
 ) -> Pattern:
     value = node.input(0)
     keep = node.attrs.get("keepdims", 1) == 1
-    space = Space()
+    space = LoopSpace()
     loops = [
         space.loop(f"d{i}", size, "Reduction" if i in axes else "Parallel")
         for i, size in enumerate(value.shape)
@@ -85,7 +85,7 @@ def softmax(node: Node, function: str = "softmax") -> Pattern:
     old = node.opset < _ONE_AXIS_SOFTMAX
     axis = node.axis(1 if old else -1)
     rows = range(axis, len(value.shape)) if old else range(axis, axis + 1)
-    space = Space()
+    space = LoopSpace()
     loops = [
         space.loop(f"d{i}", size, "Row" if i in rows else "Parallel")
         for i, size in enumerate(value.shape)
@@ -111,7 +111,7 @@ def norm(node: Node, function: str) -> Pattern:
     if any(node.outputs[1:]):
         raise UnplannableError("its statistics are used as outputs")
     axis = node.axis(-1)
-    space = Space()
+    space = LoopSpace()
     loops = [
         space.loop(f"d{i}", size, "Row" if i >= axis else "Parallel")
         for i, size in enumerate(value.shape)
@@ -150,7 +150,7 @@ def scan(node: Node, function: str) -> Pattern:
     """An opaque op along one axis: CumSum. `scalars`: exclusive, reverse."""
     value = node.input(0)
     axis = wrapped(int(node.known(1, "axis").item()), len(value.shape))
-    space = Space()
+    space = LoopSpace()
     loops = [
         space.loop(f"d{i}", size, "Row" if i == axis else "Parallel")
         for i, size in enumerate(value.shape)
@@ -176,7 +176,7 @@ def batch_norm(node: Node) -> Pattern:
     value = node.input(0)
     if any(node.outputs[1:]):
         raise UnplannableError("its statistics are used as outputs outside training")
-    space = Space()
+    space = LoopSpace()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(value.shape)]
     space.read(0, value, loops)
     for slot in range(1, 5):
@@ -199,7 +199,7 @@ def batch_norm(node: Node) -> Pattern:
 def instance_norm(node: Node) -> Pattern:
     """InstanceNormalization: a norm over positions, a scale and a bias for each channel."""
     value = node.input(0)
-    space = Space()
+    space = LoopSpace()
     loops = [
         space.loop(f"d{i}", size, "Row" if i >= _FIRST_SPATIAL else "Parallel")
         for i, size in enumerate(value.shape)
@@ -227,7 +227,7 @@ def top_k(node: Node) -> Pattern:
     value = node.input(0)
     axis = node.axis(-1)
     k = int(node.attrs["k"]) if "k" in node.attrs else int(node.known(1, "k").item())
-    space = Space()
+    space = LoopSpace()
     loops = [
         space.loop(f"d{i}", size, "Row" if i == axis else "Parallel")
         for i, size in enumerate(value.shape)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from elk.frontend.ops.composed import ints, positions
 from elk.frontend.ops.windows import guarded_at
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, MisalignedError, Pattern, Space, Term
+from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import Stored, Value, whole
 from elk.frontend.views.views import covers, identity
 
@@ -161,7 +161,7 @@ def phased_conv(node: Node) -> Pattern:
     groups = int(node.attrs["group"])
     rank = len(stride)
     per_group, channels = x.shape[1] // groups, weight.shape[1]
-    space = Space()
+    space = LoopSpace()
     batch, group = space.loop("b", x.shape[0]), space.loop("g", groups)
     out, inner = space.loop("co", channels), space.loop("ci", per_group, "Reduction")
     names = _AXES[rank]

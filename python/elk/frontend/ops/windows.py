@@ -15,7 +15,7 @@ import numpy as np
 from elk.frontend.ops import fold
 from elk.frontend.ops.elementwise import scalar
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, MisalignedError, Pattern, Space, Term
+from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import Piece, Value, constant, numpy_dtype
 from elk.frontend.views.views import covers, guarded
 
@@ -133,7 +133,7 @@ def padding_only(node: Node, make: Maker) -> list[Value] | None:
 
 
 def _spatial(
-    space: Space, value: Value, at: Window
+    space: LoopSpace, value: Value, at: Window
 ) -> tuple[Value, list[int], list[int], list[Along]]:
     """The input as windows can index it, loops over positions and kernel, what runs along it."""
     names = _AXES[len(at.out)]
@@ -167,7 +167,7 @@ def conv(node: Node) -> Pattern:
     channels, per_group = weight.shape[0], weight.shape[1]
     at = window(node, weight.shape[2:])
     depthwise = groups > 1 and per_group == 1
-    space = Space()
+    space = LoopSpace()
     batch = space.loop("b", value.shape[0])
     group = space.loop("c" if depthwise else "g", groups)
     out = space.loop("co", channels // groups)
@@ -203,7 +203,7 @@ def _both(outer: int, inner: int, outer_size: int, inner_size: int) -> Along:
     return outer if inner_size == 1 else Affine((Term(outer, inner_size), Term(inner, 1)), 0)
 
 
-def _bias(space: Space, node: Node, along: Along) -> tuple[float, ...]:
+def _bias(space: LoopSpace, node: Node, along: Along) -> tuple[float, ...]:
     bias = node.get(2)
     if bias is None:
         return ()
@@ -220,7 +220,7 @@ def pool(node: Node, function: str, *, mean: bool = False) -> Pattern:
     if any(node.outputs[1:]):
         raise UnplannableError("its indices are used as an output")
     at = window(node, tuple(node.attrs["kernel_shape"]))
-    space = Space()
+    space = LoopSpace()
     front = [space.loop("b", value.shape[0]), space.loop("c", value.shape[1])]
     value, outs, _, along = _spatial(space, value, at)
     space.read(0, value, [*front, *along])

@@ -25,7 +25,7 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._nodes = 0  # Those of unrolled graphs as often as they run.
+        self._nodes = 0  # Nodes of unrolled graphs count as often as they run.
         self._folded_bytes = 0
         self._folded_total = 0
         self._checked: set[tuple[str, Sequence[int]]] = set()  # Types and shapes within limits.

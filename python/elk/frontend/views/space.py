@@ -151,7 +151,7 @@ class Nest:
         return math.prod(axis.size for axis in self.axes)
 
 
-class Space:
+class LoopSpace:
     """Collects loops and accesses, then cuts loops where the views of operands need it."""
 
     def __init__(self) -> None:

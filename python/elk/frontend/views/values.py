@@ -85,7 +85,7 @@ class Piece:
     pick: Pick | None = None
 
     def seen(self, through: Callable[[View], View | None]) -> Piece | None:
-        """The same part with `through` done to its views; None where that is None."""
+        """A piece with `through` done to its views; None where that is None."""
         view = through(self.view)
         if view is None or self.pick is None:
             return None if view is None else Piece(self.tensor, view)
@@ -148,7 +148,7 @@ class Value:
         )
 
     def renamed(self, name: str) -> Value:
-        """The same value under another name."""
+        """An equal value under another name."""
         return Value(name, self.dtype, self.shape, self.pieces, self.known, self.key)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from elk.errors import InvalidInputError
 from elk.points.labels import Log, Measure, measure, said, title
-from elk.points.table import Card
+from elk.points.table import TableCard
 from elk.sweeps.analysis.drawing import Colours, Panel, draw_scatter, explain, finish
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
 
@@ -24,7 +24,7 @@ _BLOCK: Final = 1024  # points that are held against a front at once
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Pareto(Card):
+class Pareto(TableCard):
     """The points of a sweep that no other beats in one objective and equals in all others.
 
     Attributes:

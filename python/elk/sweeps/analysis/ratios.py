@@ -9,12 +9,12 @@ from typing import Any
 
 from elk.errors import InvalidInputError
 from elk.points.labels import said, unit_of
-from elk.points.table import Card
+from elk.points.table import TableCard
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Ratios(Card):
+class Ratios(TableCard):
     """Each point's value of a column over that of the point that differs in one axis alone.
 
     Attributes:

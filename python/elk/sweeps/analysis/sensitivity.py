@@ -21,7 +21,7 @@ import numpy as np
 
 from elk.errors import InvalidInputError
 from elk.points.labels import is_number, said
-from elk.points.table import Card
+from elk.points.table import TableCard
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Sensitivity(Card):
+class Sensitivity(TableCard):
     """Which axes explain a result, the strongest first.
 
     Attributes:
@@ -220,7 +220,7 @@ def fit(
         open_terms = open_terms - np.outer(unit, unit @ open_terms)
         leverage = leverage + unit**2
         error = float(np.mean((rest / np.maximum(1 - leverage, 1 / count)) ** 2))
-        error *= 1 + len(taken) / count  # that the term was chosen among many
+        error *= 1 + len(taken) / count  # for the term was chosen among many
         if error < best_error:
             best, best_error = len(taken), error
     found = np.zeros(columns.shape[1])
