@@ -31,7 +31,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
+class FieldComplaint:
     """One thing that is wrong.
 
     Attributes:
@@ -55,10 +55,10 @@ class ChipError(InvalidInputError):
     """A description of no possible chip; `complaints` says why."""
 
     code = "invalid_chip"
-    complaints: tuple[Complaint, ...] = ()
+    complaints: tuple[FieldComplaint, ...] = ()
 
     @classmethod
-    def of(cls, complaints: Iterable[Complaint]) -> ChipError:
+    def of(cls, complaints: Iterable[FieldComplaint]) -> ChipError:
         """The error that makes these complaints, of which there is at least one."""
         listed = tuple(complaints)
         if len(listed) == 1:
@@ -72,9 +72,9 @@ class ChipError(InvalidInputError):
 
 def complaints_of_pydantic(
     error: ValidationError, model: type[BaseModel], file: str = "a chip file"
-) -> list[Complaint]:
+) -> list[FieldComplaint]:
     """What pydantic found in a `model` of a `file`, in our words; one complaint a field."""
-    found: dict[tuple[str, ...], Complaint] = {}
+    found: dict[tuple[str, ...], FieldComplaint] = {}
     for detail in error.errors(include_url=False):
         path = tuple(_names(detail["loc"]))
         for complaint in _complaints(path, detail, model, file):
@@ -83,20 +83,20 @@ def complaints_of_pydantic(
     return [c for c in found.values() if not (c.path in misspelt and c.rule == _MISSING)]
 
 
-def complaint_of_core(message: str, model: type[BaseModel]) -> Complaint:
+def complaint_of_core(message: str, model: type[BaseModel]) -> FieldComplaint:
     """The complaint in a message of the core: field, "must be", rule, value."""
     match = re.fullmatch(r"([a-z_]+(?:\.[a-z_0-9]+)*) (must .*)", message, re.DOTALL)
     if match is None:
-        return Complaint(path=(), rule=message)
+        return FieldComplaint(path=(), rule=message)
     path = tuple(match[1].split("."))
-    return Complaint(
+    return FieldComplaint(
         path=path, rule=match[2], remedy=_REMEDIES.get(match[1]) or _as_in(path, model)
     )
 
 
 def complaints_about_bare_numbers(
     data: Mapping[str, Any], model: type[BaseModel], path: tuple[str, ...] = ()
-) -> Iterator[Complaint]:
+) -> Iterator[FieldComplaint]:
     """Quantities that `data` writes without a unit, which a file may not do."""
     for key, value in data.items():
         field = model.model_fields.get(key)
@@ -106,7 +106,7 @@ def complaints_about_bare_numbers(
         if table and isinstance(value, Mapping):
             yield from complaints_about_bare_numbers(value, table, (*path, key))
         elif _unit(field) and isinstance(value, int | float) and not isinstance(value, bool):
-            yield Complaint(
+            yield FieldComplaint(
                 path=(*path, key),
                 rule=f"must have a unit, got {value}",
                 remedy=_as_in((*path, key), model, field),
@@ -152,12 +152,12 @@ def _names(location: Iterable[int | str]) -> Iterator[str]:
 
 def _complaints(
     path: tuple[str, ...], detail: Mapping[str, Any], model: type[BaseModel], file: str
-) -> list[Complaint]:
+) -> list[FieldComplaint]:
     cause = detail.get("ctx", {}).get("error")
     if isinstance(cause, ChipError):
         return list(cause.complaints)
     if isinstance(cause, InvalidInputError):
-        return [Complaint(path=path, rule=cause.message, remedy=cause.remedy)]
+        return [FieldComplaint(path=path, rule=cause.message, remedy=cause.remedy)]
     kind = detail["type"]
     if kind == "default_factory_not_called":  # A default waits for a field with a complaint.
         return []
@@ -167,15 +167,15 @@ def _complaints(
         rule = f"is not a key of {where}"
         remedy = nearest(path[-1], table.model_fields)
         meant = _closest(path[-1], table.model_fields)
-        return [Complaint(path=path, rule=rule, remedy=remedy, meant=meant)]
+        return [FieldComplaint(path=path, rule=rule, remedy=remedy, meant=meant)]
     if kind == "missing":
-        return [Complaint(path=path, rule=_MISSING, remedy=_as_in(path, model))]
+        return [FieldComplaint(path=path, rule=_MISSING, remedy=_as_in(path, model))]
     return [_wrong_type(path, detail, model)]
 
 
 def _wrong_type(
     path: tuple[str, ...], detail: Mapping[str, Any], model: type[BaseModel]
-) -> Complaint:
+) -> FieldComplaint:
     value = detail["input"]
     field = _field_at(path, model)
     choices = _choices(field) if field else ()
@@ -189,7 +189,7 @@ def _wrong_type(
         }.get(detail["type"], "must be a table" if field and _table(field) else "")
         rule = rule or (f"must be as in {_example(field)}" if field else detail["msg"])
         remedy = _as_in(path, model) or "write it as a table of keys"
-    return Complaint(path=path, rule=f"{rule}, got {_shown(value)}", remedy=remedy)
+    return FieldComplaint(path=path, rule=f"{rule}, got {_shown(value)}", remedy=remedy)
 
 
 def _shown(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from elk.chip.check import ChipError, Complaint, nearest
+from elk.chip.check import ChipError, FieldComplaint, nearest
 from elk.chip.tables import Table, Text
 
 Level = Literal["known", "low", "assumed"]
@@ -45,7 +45,7 @@ class Confidence(Table):
         """
         known = list(fields)
         complaints = [
-            Complaint(
+            FieldComplaint(
                 path=("confidence", key),
                 rule=f"must name fields of this chip, got {name[:80]!r}",
                 remedy=nearest(name, known),
@@ -56,7 +56,7 @@ class Confidence(Table):
         ]
         marks = [*self.low, *self.assumed]
         complaints += [
-            Complaint(
+            FieldComplaint(
                 path=("confidence",),
                 rule=f"must name a field once, got {name!r} twice",
                 remedy="keep the mark that says less for it",

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from elk.chip.check import Complaint, first
+from elk.chip.check import FieldComplaint, first
 from elk.errors import ChipFileError, InvalidInputError
 
 MOST_BYTES = 1 << 16
@@ -68,7 +68,7 @@ class Document:
         known = (self.lines.get(path[:length]) for length in range(len(path), 0, -1))
         return next((line for line in known if line), 1)
 
-    def error(self, complaints: list[Complaint]) -> InvalidInputError:
+    def error(self, complaints: list[FieldComplaint]) -> InvalidInputError:
         """What is wrong in the file, in the order of its lines."""
         ordered = sorted(complaints, key=lambda complaint: self.line(complaint.path))
         place = self.place(ordered[0].path)

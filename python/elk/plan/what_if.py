@@ -14,7 +14,7 @@ from elk.errors import InvalidInputError
 from elk.model.model import Model, load_model
 from elk.plan.planning import compile as compile_plan
 from elk.points import chip_axes
-from elk.points.axes import SweepAxis, classify
+from elk.points.axes import Axis, classify
 from elk.points.columns import COLUMNS, Outcome
 from elk.points.complaints import refuse
 from elk.points.labels import is_number, said
@@ -184,7 +184,7 @@ def _options(plan: Plan) -> dict[str, Any]:
     return known | {"effort": getattr(plan._content.source, "effort", "default")}
 
 
-def _now(plan: Plan, axis: SweepAxis, model: Model, options: Mapping[str, Any]) -> Any:
+def _now(plan: Plan, axis: Axis, model: Model, options: Mapping[str, Any]) -> Any:
     if axis.kind == "chip field":
         return chip_axes.current(plan.chip, axis.target)
     if axis.kind == "binding":
@@ -198,7 +198,7 @@ def _now(plan: Plan, axis: SweepAxis, model: Model, options: Mapping[str, Any]) 
     )
 
 
-def _after(axis: SweepAxis, before: Any, change: Any, plan: Plan) -> Any:
+def _after(axis: Axis, before: Any, change: Any, plan: Plan) -> Any:
     """The value after the change: a part more or less, a multiple, or another value."""
     text = change.strip() if isinstance(change, str) else ""
     percent, times = _PERCENT.fullmatch(text), _TIMES.fullmatch(text)

@@ -18,7 +18,7 @@ from elk.document.compiled import EFFORTS, OBJECTIVES, PODS
 from elk.errors import InvalidInputError
 from elk.points import chip_axes
 from elk.points.columns import COLUMNS
-from elk.points.complaints import Gathered, SweepComplaint, refuse
+from elk.points.complaints import Complaint, Gathered, refuse
 from elk.points.space import Tagged
 
 Kind: TypeAlias = Literal["model", "chip", "chip field", "binding", "option"]
@@ -77,7 +77,7 @@ DEFAULTS: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SweepAxis:
+class Axis:
     """An axis of a sweep.
 
     Attributes:
@@ -147,9 +147,7 @@ def sizes(bindings: Any) -> dict[str, int]:
     return {str(name): value for name, value in made.items() if value is not None}
 
 
-def classify(
-    names: Iterable[str], symbols: Iterable[str]
-) -> tuple[list[SweepAxis], list[SweepComplaint]]:
+def classify(names: Iterable[str], symbols: Iterable[str]) -> tuple[list[Axis], list[Complaint]]:
     """The axes that these names mean, and what is wrong with the names.
 
     Args:
@@ -157,8 +155,8 @@ def classify(
         symbols: The symbolic dimensions of the models.
     """
     known = list(dict.fromkeys(symbols))
-    axes: list[SweepAxis] = []
-    complaints: list[SweepComplaint] = []
+    axes: list[Axis] = []
+    complaints: list[Complaint] = []
     for name in names:
         try:
             if not isinstance(name, str):
@@ -170,7 +168,7 @@ def classify(
                 )
             axes.append(_axis(name, known))
         except InvalidInputError as error:
-            complaints.append(SweepComplaint(str(name), error.message, error.remedy))
+            complaints.append(Complaint(str(name), error.message, error.remedy))
     places: dict[object, str] = {}
     for axis in axes:
         place: object = (axis.kind, axis.target)
@@ -179,18 +177,18 @@ def classify(
         other = places.setdefault(place, axis.name)
         if other != axis.name:
             complaints.append(
-                SweepComplaint(axis.name, f"changes the same as axis {other}", "give one of them")
+                Complaint(axis.name, f"changes the same as axis {other}", "give one of them")
             )
     return axes, complaints
 
 
-def _axis(name: str, symbols: list[str]) -> SweepAxis:
+def _axis(name: str, symbols: list[str]) -> Axis:
     if name in ("model", "chip"):
-        return SweepAxis(name, "model" if name == "model" else "chip", name)
+        return Axis(name, "model" if name == "model" else "chip", name)
     if name in OPTIONS:
-        return SweepAxis(name, "option", name)
+        return Axis(name, "option", name)
     if name.startswith(BINDING_PREFIX):
-        return SweepAxis(name, "binding", name.removeprefix(BINDING_PREFIX))
+        return Axis(name, "binding", name.removeprefix(BINDING_PREFIX))
     is_field = _is_field(name)
     if name in symbols or _UNNAMED_DIMENSION.fullmatch(name):
         if is_field:
@@ -198,9 +196,9 @@ def _axis(name: str, symbols: list[str]) -> SweepAxis:
                 "is both a dimension of the model and a field of the chip",
                 remedy=f"write {BINDING_PREFIX}{name}, or the field with its table in front",
             )
-        return SweepAxis(name, "binding", name)
+        return Axis(name, "binding", name)
     if is_field:
-        return SweepAxis(name, "chip field", name, chip_axes.unit(name))
+        return Axis(name, "chip field", name, chip_axes.unit(name))
     try:
         chip_axes.place(name)
     except InvalidInputError as error:
@@ -241,8 +239,8 @@ def _plain(value: Any) -> Any:
 class Parser:
     """Reads values of axes, each different one once, and gathers what is wrong with them."""
 
-    axes: Mapping[str, SweepAxis]
-    complaints: list[SweepComplaint] = field(default_factory=list)
+    axes: Mapping[str, Axis]
+    complaints: list[Complaint] = field(default_factory=list)
     _known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def read(self, name: str, tagged: Tagged) -> Any:
@@ -253,7 +251,7 @@ class Parser:
                 value = self.axes[name].parsed(tagged)
             except InvalidInputError as error:
                 rule = error.message.removeprefix(f"{self.axes[name].target} ")
-                self.complaints.append(SweepComplaint(name, rule, error.remedy))
+                self.complaints.append(Complaint(name, rule, error.remedy))
                 value = None
             if self.axes[name].kind in ("model", "chip"):
                 return value  # Equal texts of objects are not equal objects.
@@ -286,7 +284,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = [*DEFAULTS, *LOADING]
     refuse(
-        SweepComplaint(
+        Complaint(
             name,
             "is no option of a sweep",
             f"{nearest(name, known)}; sizes of the model go into bindings={{...}}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elk.chip.check import nearest
 from elk.errors import InvalidInputError
-from elk.points.complaints import SweepComplaint, refuse
+from elk.points.complaints import Complaint, refuse
 
 if TYPE_CHECKING:
     from elk.document.schema import PlanDocument
@@ -175,7 +175,7 @@ def chosen(names: str | Iterable[str] | None) -> tuple[str, ...]:
         raise InvalidInputError(f"must be names of results, got {names!r}")
     wanted = {"latency_s", *([names] if isinstance(names, str) else names)}
     refuse(
-        SweepComplaint("keep", f"names no result {name!r}", nearest(str(name), COLUMNS))
+        Complaint("keep", f"names no result {name!r}", nearest(str(name), COLUMNS))
         for name in sorted(wanted - set(COLUMNS), key=str)
     )
     return tuple(name for name in COLUMNS if name in wanted)

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class SweepComplaint:
+class Complaint:
     """One thing that is wrong with a sweep: where, what, and what to do about it.
 
     Attributes:
@@ -35,10 +35,10 @@ class SweepError(InvalidInputError):
     """A sweep that cannot be; `complaints` says why."""
 
     code = "invalid_sweep"
-    complaints: tuple[SweepComplaint, ...] = ()
+    complaints: tuple[Complaint, ...] = ()
 
 
-def refuse(complaints: Iterable[SweepComplaint]) -> None:
+def refuse(complaints: Iterable[Complaint]) -> None:
     """Raises one error with all complaints, each said once, if there are any.
 
     Raises:
@@ -48,7 +48,7 @@ def refuse(complaints: Iterable[SweepComplaint]) -> None:
     if not listed:
         return
     if len(listed) == 1:
-        said = str(SweepComplaint(listed[0].place, listed[0].rule))
+        said = str(Complaint(listed[0].place, listed[0].rule))
         error = SweepError(said, place="sweep", remedy=listed[0].remedy)
     else:
         lines = first([f"  {complaint}" for complaint in listed])
@@ -57,21 +57,21 @@ def refuse(complaints: Iterable[SweepComplaint]) -> None:
     raise error
 
 
-def complaint(place: str, error: InvalidInputError) -> SweepComplaint:
+def complaint(place: str, error: InvalidInputError) -> Complaint:
     """What an error says of a place, as a sentence that begins with the place."""
     rule = error.message
     for subject in (f"{place} ", f"a {place} "):
         if rule.startswith(subject):
-            return SweepComplaint(place, rule.removeprefix(subject), error.remedy)
+            return Complaint(place, rule.removeprefix(subject), error.remedy)
     is_rest = rule.startswith(("must ", "has ", "is ", "needs "))
-    return SweepComplaint(place, rule if is_rest else f": {rule}", error.remedy)
+    return Complaint(place, rule if is_rest else f": {rule}", error.remedy)
 
 
 @dataclass
 class Gathered:
     """What is wrong with several things that are looked at one after another."""
 
-    complaints: list[SweepComplaint] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
     _whole: list[InvalidInputError] = field(default_factory=list)  # errors that say their place
 
     def of(self, place: str, look: Callable[[], Result]) -> Result | None:

@@ -14,8 +14,8 @@ from elk.chip.chip import Chip
 from elk.errors import ElkError, InvalidInputError
 from elk.model.model import Model
 from elk.points import chip_axes
-from elk.points.axes import DEFAULTS, LOADING, Parser, SweepAxis, classify, shown
-from elk.points.complaints import SweepComplaint, complaint, refuse
+from elk.points.axes import DEFAULTS, LOADING, Axis, Parser, classify, shown
+from elk.points.complaints import Complaint, complaint, refuse
 from elk.points.space import Space, SpaceLike, Tagged, as_space
 from elk.sweeps.sources import Source, canonical, chip_of, digest_of, source_of
 
@@ -147,7 +147,7 @@ def _with_sizes_of_model(base: Base, axes: Iterable[str]) -> Base:
 class _Definer:
     base: Base
     space: Space
-    complaints: list[SweepComplaint] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
     sources: dict[int, Source] = field(default_factory=dict)  # by identity of what was given
     given: list[Any] = field(default_factory=list)  # keeps those identities
     chips: dict[str, str] = field(default_factory=dict)
@@ -204,28 +204,26 @@ class _Definer:
             self.sources[id(given)] = source_of(given)
         return self.sources[id(given)]
 
-    def _wrong_base(self, axes: list[SweepAxis]) -> list[SweepComplaint]:
+    def _wrong_base(self, axes: list[Axis]) -> list[Complaint]:
         """What is wrong with bindings and options that are no axis."""
         varied = {axis.target for axis in axes if axis.kind == "binding"}
         found = [
-            SweepComplaint(f"bindings[{name!r}]", "is an axis, too", "give one of them")
+            Complaint(f"bindings[{name!r}]", "is an axis, too", "give one of them")
             for name in self.base.bindings
             if name in varied
         ]
         named = {axis.target for axis in axes if axis.kind == "option"}
-        parser = Parser({name: SweepAxis(name, "option", name) for name in DEFAULTS})
+        parser = Parser({name: Axis(name, "option", name) for name in DEFAULTS})
         for name, value in self.base.options.items():
             if name in LOADING:
                 continue
             if name in named:
-                found.append(
-                    SweepComplaint(name, "is both an axis and an option", "give one of them")
-                )
+                found.append(Complaint(name, "is both an axis and an option", "give one of them"))
             else:
                 parser.read(name, Tagged(value, None))
         return found + parser.complaints
 
-    def _rows(self, raw: list[dict[str, Any]], axes: list[SweepAxis]) -> list[dict[str, Any]]:
+    def _rows(self, raw: list[dict[str, Any]], axes: list[Axis]) -> list[dict[str, Any]]:
         """The points with values in SI units, functions called, constraints kept, none twice."""
         rows: dict[str, dict[str, Any]] = {}
         for given in raw:
@@ -241,11 +239,11 @@ class _Definer:
                 rows.setdefault(repr([_same(value) for value in ordered.values()]), ordered)
         if not rows and not self.complaints and not self.parser.complaints:
             self.complaints.append(
-                SweepComplaint("where", "leaves no point of the space", "loosen a constraint")
+                Complaint("where", "leaves no point of the space", "loosen a constraint")
             )
         return list(rows.values())
 
-    def _follow(self, row: dict[str, Any], given: dict[str, Any], axes: list[SweepAxis]) -> None:
+    def _follow(self, row: dict[str, Any], given: dict[str, Any], axes: list[Axis]) -> None:
         for axis in axes:
             function = given[axis.name]
             if isinstance(function, Tagged):
@@ -268,9 +266,7 @@ class _Definer:
                 return False
         return True
 
-    def _named(
-        self, rows: list[dict[str, Any]], axes: list[SweepAxis]
-    ) -> dict[str, dict[str, Any]]:
+    def _named(self, rows: list[dict[str, Any]], axes: list[Axis]) -> dict[str, dict[str, Any]]:
         """What labels of models and chips stand for; one label stands for one of them."""
         named: dict[str, dict[str, Any]] = {}
         for axis in (one for one in axes if one.kind in ("model", "chip")):
@@ -281,7 +277,7 @@ class _Definer:
                 one = self._source(value).digest if is_model else self._base_chip(value)
                 if meant.setdefault(label, one) != one:
                     self.complaints.append(
-                        SweepComplaint(axis.name, f"has two values called {label!r}", "rename one")
+                        Complaint(axis.name, f"has two values called {label!r}", "rename one")
                     )
                     break
             named[axis.kind] = meant
@@ -297,7 +293,7 @@ class _Definer:
                 self.bases[id(given)] = None
         return self.bases[id(given)]
 
-    def _points(self, rows: list[dict[str, Any]], axes: list[SweepAxis]) -> list[Point]:
+    def _points(self, rows: list[dict[str, Any]], axes: list[Axis]) -> list[Point]:
         points = []
         problems: list[str] = []
         for position, row in enumerate(rows):
@@ -308,12 +304,10 @@ class _Definer:
                 problems.append(task.problem)
         if len(problems) == len(points):
             kinds = list(dict.fromkeys(problems))
-            refuse(
-                [SweepComplaint("chip", f"of no point is possible: {why}") for why in kinds[:10]]
-            )
+            refuse([Complaint("chip", f"of no point is possible: {why}") for why in kinds[:10]])
         return points
 
-    def _task(self, row: dict[str, Any], axes: list[SweepAxis]) -> Task:
+    def _task(self, row: dict[str, Any], axes: list[Axis]) -> Task:
         by_kind: dict[str, dict[str, Any]] = {}
         for axis in axes:
             by_kind.setdefault(axis.kind, {})[axis.target] = row[axis.name]
@@ -354,7 +348,7 @@ class _Definer:
         for digest, task in first.items():
             sources[digest].load(task.bindings, loading(task.options), self.base.limits)
 
-    def _fixed(self, axes: list[SweepAxis]) -> dict[str, Any]:
+    def _fixed(self, axes: list[Axis]) -> dict[str, Any]:
         kinds = {axis.kind for axis in axes}
         found: dict[str, Any] = {}
         if "model" not in kinds:
@@ -401,6 +395,6 @@ def _same(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | tuple) else id(value)
 
 
-def _failed(place: str, error: Exception, row: Mapping[str, Any]) -> SweepComplaint:
+def _failed(place: str, error: Exception, row: Mapping[str, Any]) -> Complaint:
     point = ", ".join(f"{name}={shown(value)}" for name, value in row.items())
-    return SweepComplaint(place, f"raised {type(error).__name__}: {error} at {point}")
+    return Complaint(place, f"raised {type(error).__name__}: {error} at {point}")

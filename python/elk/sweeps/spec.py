@@ -15,7 +15,7 @@ from pydantic import Field, StrictBool, ValidationError
 
 from elk import models
 from elk.chip import presets
-from elk.chip.check import Complaint, complaints_of_pydantic, nearest
+from elk.chip.check import FieldComplaint, complaints_of_pydantic, nearest
 from elk.chip.chip import Chip
 from elk.chip.documents import Document, FileKind, KeyPath, read_document
 from elk.chip.tables import Count, Table, Text
@@ -137,7 +137,7 @@ class SweepFile:
             yield
         except SweepError as error:
             found = [
-                Complaint(path=self._path(c.place), rule=c.rule, remedy=c.remedy)
+                FieldComplaint(path=self._path(c.place), rule=c.rule, remedy=c.remedy)
                 for c in error.complaints
             ]
             raise self.document.error(found) from None
@@ -182,7 +182,7 @@ def load_sweep(path: str | PathLike[str]) -> SweepFile:
 class _SpecReader:
     document: Document
     spec: Spec
-    complaints: list[Complaint] = field(default_factory=list)
+    complaints: list[FieldComplaint] = field(default_factory=list)
 
     def read(self) -> SweepFile:
         space = self._space()
@@ -217,11 +217,11 @@ class _SpecReader:
         except SweepError as error:
             for c in error.complaints:
                 inner = self._within(path, c.place)
-                self.complaints.append(Complaint(path=inner, rule=c.rule, remedy=c.remedy))
+                self.complaints.append(FieldComplaint(path=inner, rule=c.rule, remedy=c.remedy))
         except InvalidInputError as error:
             inner = self._within(path, error.place)
             said = complaint(inner[-1], error)
-            self.complaints.append(Complaint(path=inner, rule=said.rule, remedy=said.remedy))
+            self.complaints.append(FieldComplaint(path=inner, rule=said.rule, remedy=said.remedy))
         return None
 
     def _within(self, path: KeyPath, name: str | None) -> KeyPath:
@@ -240,7 +240,7 @@ class _SpecReader:
             rule = "is an axis, too" if is_axis else "is missing"
             example = "gpt2.onnx" if name == "model" else "ipu-pod4-hbm"
             remedy = "give one of them" if is_axis else f'write {name} = "{example}", for example'
-            self.complaints.append(Complaint(path=(name,), rule=rule, remedy=remedy))
+            self.complaints.append(FieldComplaint(path=(name,), rule=rule, remedy=remedy))
             return None
         return None if given is None else self._of((name,), lambda: self._meant(name, given))
 
@@ -257,7 +257,9 @@ class _SpecReader:
     def _space(self) -> Space | None:
         if not self._axes():
             remedy = "add a table [space] with lists of values"
-            self.complaints.append(Complaint(path=("space",), rule="is missing", remedy=remedy))
+            self.complaints.append(
+                FieldComplaint(path=("space",), rule="is missing", remedy=remedy)
+            )
         spec = self.spec
         parts: list[Space | None] = []
         if spec.space or spec.sample:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from elk.frontend.views.values import Pick, Value
 
 
-class Axis(NamedTuple):
+class LoopAxis(NamedTuple):
     """A loop of an op: its `role` is Parallel, Reduction or Row, `tile` its place in the call."""
 
     name: str
@@ -76,7 +76,7 @@ class Pattern:
     function: str
     compute: str
     accumulate: str
-    axes: tuple[Axis, ...]
+    axes: tuple[LoopAxis, ...]
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     flops: int
@@ -137,12 +137,12 @@ class _Access:
 class Nest:
     """The loops of an op, cut into axes, and what it reads and writes."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[LoopAxis, ...]
     reads: tuple[Read, ...]
     writes: tuple[Write, ...]
     loop_of: tuple[int, ...]
 
-    def tagged(self, tile: Callable[[int], str]) -> tuple[Axis, ...]:
+    def tagged(self, tile: Callable[[int], str]) -> tuple[LoopAxis, ...]:
         """The axes with the place in the kernel call that `tile` gives each."""
         return tuple(a._replace(tile=tile(i)) for i, a in enumerate(self.axes))
 
@@ -213,7 +213,7 @@ class LoopSpace:
 
     def nest(self) -> Nest:
         """The axes and index maps of everything collected."""
-        axes: list[Axis] = []
+        axes: list[LoopAxis] = []
         loop_of: list[int] = []
         inside: list[dict[int, int]] = []  # For each loop: the cut inside an axis -> the axis.
         for number, loop in enumerate(self._loops):
@@ -223,7 +223,7 @@ class LoopSpace:
             for i, cut in enumerate(cuts):
                 name = loop.name if len(cuts) == 1 else f"{loop.name}_{i}"
                 inside[-1][cut] = len(axes)
-                axes.append(Axis(name, outer // cut, loop.role, "None"))
+                axes.append(LoopAxis(name, outer // cut, loop.role, "None"))
                 loop_of.append(number)
                 outer = cut
         reads, writes = [], []
