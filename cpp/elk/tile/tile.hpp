@@ -19,10 +19,10 @@ struct Kernel {
   bool borrowed;  // the kind or dtype has no rows of its own: a declared neighbour's
 };
 
-/// One way a library computes a kernel: a form and the coefficients of its pieces, one row of
+/// One way a library computes a kernel: a formula and the coefficients of its pieces, one row of
 /// `width` numbers a piece. A row that begins with infinity is a piece no profile row fell into.
 /// `outside` continues the family beyond the fitted range: linear in the smooth features of the
-/// form, with no negative coefficient; empty where no row was the family's.
+/// formula, with no negative coefficient; empty where no row was the family's.
 struct Family {
   Formula form;
   std::int32_t width;
@@ -42,7 +42,7 @@ struct KernelFit {
   ir::DType compute;
   ir::DType accumulate;
   std::vector<Family> families;
-  Extents limit;  // the largest sizes of the fitted range, as the first form sees them
+  Extents limit;  // the largest sizes of the fitted range, as the first formula sees them
 
   friend bool operator==(const KernelFit&, const KernelFit&) = default;
 };
@@ -129,7 +129,7 @@ class TileModel {
   /// How a kernel takes several independent products.
   struct ProductGroups {
     std::int32_t batched;  // in one call of this kernel; -1: there is none
-    bool one_by_one;       // else in one call each; false: the form of the kernel counts them
+    bool one_by_one;       // else in one call each; false: the formula of the kernel counts them
   };
 
   /// The calls that one call of a kernel stands for: `times` calls of `fit`, of one product each

@@ -20,7 +20,7 @@ constexpr int32_t kAnyFamily = -1;
 constexpr int32_t kAnyOther = -2;  // than the first
 
 /// Whether no coefficient of a piece with `rows` rows may be negative: where rows are few, and
-/// other pieces of the form say nothing about this one, sums of costs are the safer guess.
+/// other pieces of the formula say nothing about this one, sums of costs are the safer guess.
 bool only_adds(const Formula& form, size_t rows) {
   return std::holds_alternative<WindowDots>(form) ||
          (std::holds_alternative<RowPasses>(form) &&

@@ -9,13 +9,13 @@
 #include "elk/tile/form/features.hpp"
 
 /// What `form::features` and `form::cycles` are made of. A source that describes the features of a
-/// form, `describe(form, call, sink)`, instantiates both: one sink lists the features, the other
+/// formula, `describe(form, call, sink)`, instantiates both: one sink lists the features, the other
 /// multiplies them by coefficients as they come and keeps none.
 namespace elk::tile::form {
 
 class TermList {
  public:
-  /// The form does not apply.
+  /// The formula does not apply.
   void none() { terms_.leaf = -1; }
 
   template <class... Values>
@@ -70,7 +70,7 @@ class FeatureSum {
     at_ = at;
   }
 
-  /// Infinite where the form does not apply, the piece has no coefficients, or takes no time.
+  /// Infinite where the formula does not apply, the piece has no coefficients, or takes no time.
   [[nodiscard]] double cycles() const {
     const double sum = (parts_[0] + parts_[1]) + (parts_[2] + parts_[3]);
     return first_ < kNever && sum > 0.0 ? sum : kNever;

@@ -9,7 +9,7 @@
 
 #include "elk/tile/form/form.hpp"
 
-/// What the forms of a tile model share: their features, one group of functions a form, and
+/// What the formulas of a tile model share: their features, one group of functions a formula, and
 /// arithmetic in steps.
 namespace elk::tile::form {
 
@@ -104,7 +104,7 @@ struct Casting {
 /// The features of a piece, in the order of its coefficients.
 template <class... Values>
 [[nodiscard]] Terms listed(std::int64_t leaf, Values... values) {
-  // What lies behind the last value is never read: clearing it would double the cost of a form.
+  // What lies behind the last value is never read: clearing it would double the cost of a formula.
   Terms out;
   out.leaf = static_cast<std::int32_t>(leaf);
   out.count = static_cast<std::int32_t>(sizeof...(values));
@@ -113,7 +113,7 @@ template <class... Values>
   return out;
 }
 
-/// Where a form cannot compute a tile at all.
+/// Where a formula cannot compute a tile at all.
 inline constexpr Terms kNoTerms = {.leaf = -1, .count = 0, .value = {}};
 
 /// The sum of products, in four parts that the processor adds at the same time.
@@ -133,12 +133,12 @@ inline constexpr Terms kNoTerms = {.leaf = -1, .count = 0, .value = {}};
   return (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
-/// The features of a tile under a form; a negative leaf where it does not apply.
+/// The features of a tile under a formula; a negative leaf where it does not apply.
 template <class Kind>
 [[nodiscard]] Terms features(const Kind& kind, const TileCall& call);
 
 /// The features times the coefficients of the piece, of which each has `width`; infinite where the
-/// form does not apply, the piece has no coefficients, or they would take no time.
+/// formula does not apply, the piece has no coefficients, or they would take no time.
 template <class Kind>
 [[nodiscard]] double cycles(const Kind& kind, const TileCall& call, const double* coefficients,
                             std::int32_t width);
@@ -147,8 +147,8 @@ template <class Kind>
 template <class Kind>
 [[nodiscard]] bool within(const Kind& kind, const TileCall& call, const Extents& limit);
 
-// For each form: how many pieces it has, features that grow with every axis, and the sizes that the
-// fitted range bounds.
+// For each formula: how many pieces it has, features that grow with every axis, and the sizes that
+// the fitted range bounds.
 [[nodiscard]] std::int32_t leaves(const Grid& grid);
 [[nodiscard]] Terms smooth(const Grid& grid, const TileCall& call);
 [[nodiscard]] Extents sizes(const Grid& grid, const TileCall& call);

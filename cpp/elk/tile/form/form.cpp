@@ -229,7 +229,7 @@ std::int32_t leaf_count(const Formula& form) {
 }
 
 std::int32_t feature_count(const Formula& form) {
-  // Every form applies to one of these tiles.
+  // Every formula applies to one of these tiles.
   for (const std::int64_t size : {1, 4}) {
     const TileShape tile = cube(size);
     const Terms found = terms(form, TileCall(tile, needs_of({&form, 1})));

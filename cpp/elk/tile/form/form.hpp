@@ -11,15 +11,15 @@
 
 namespace elk::tile {
 
-/// The features of one tile under one form. A form is linear piece by piece: `leaf` says which
-/// piece holds the tile, and `value[0..count)` multiply the coefficients of that piece.
+/// The features of one tile under one formula. A formula is linear piece by piece: `leaf` says
+/// which piece holds the tile, and `value[0..count)` multiply the coefficients of that piece.
 struct Terms {
   std::int32_t leaf;
   std::int32_t count;
   std::array<double, 24> value;
 };
 
-/// The sizes of a tile under one form: what the fitted range is a box of. 1 where unused.
+/// The sizes of a tile under one formula: what the fitted range is a box of. 1 where unused.
 using Extents = std::array<std::int64_t, 9>;
 
 /// A product of axis sizes; `None` counts as 1.
@@ -51,7 +51,7 @@ struct Grid {
   LeafRule split;
   std::int32_t modulus;
   bool single;                         // a piece of its own for q = 1
-  std::int32_t outer_at_most;          // more items: no such form. 0: any
+  std::int32_t outer_at_most;          // more items: no such formula. 0: any
   std::array<std::int32_t, 3> bounds;  // pieces by how many of them v has reached; 0: unused
   std::int32_t total_bound;            // pieces by whether outer x inner exceeds it; 0: unused
   bool scan;                           // every worker looks at every item
@@ -207,19 +207,19 @@ struct Chunks {
   std::int64_t length;
 };
 
-/// What the forms of one kernel ask of a tile. They agree on all of it.
+/// What the formulas of one kernel ask of a tile. They agree on all of it.
 struct FormulaNeeds {
   bool product;
   bool window;
   std::int32_t workers;
   std::int32_t granule;  // 0: no chunks
   std::int32_t vector;
-  std::int64_t most_columns;  // no form asks for the chunks of a product with more, either way
+  std::int64_t most_columns;  // no formula asks for the chunks of a product with more, either way
   double per_worker;          // 1 / workers
   std::int64_t radix;         // the least power of two above every worker's number, from 0
 };
 
-/// A tile, and what several forms need of it.
+/// A tile, and what several formulas need of it.
 struct TileCall {
   const TileShape& shape;
   Product product{};
@@ -233,7 +233,7 @@ struct TileCall {
   void exchange(const FormulaNeeds& needs);
 };
 
-/// What the forms ask of a tile.
+/// What the formulas ask of a tile.
 [[nodiscard]] FormulaNeeds needs_of(std::span<const Formula> forms);
 
 /// How many pieces `form` has.
@@ -243,12 +243,12 @@ struct TileCall {
 [[nodiscard]] std::int32_t feature_count(const Formula& form);
 [[nodiscard]] std::int32_t smooth_count(const Formula& form);
 
-/// The features of a tile; a negative leaf where the form cannot compute it at all.
+/// The features of a tile; a negative leaf where the formula cannot compute it at all.
 [[nodiscard]] Terms terms(const Formula& form, const TileCall& call);
 
 /// Features that grow with every axis, in one piece: with coefficients that are not negative, time
-/// grows with every axis. A negative leaf where the form cannot compute the tile: never again where
-/// an axis grows.
+/// grows with every axis. A negative leaf where the formula cannot compute the tile: never again
+/// where an axis grows.
 [[nodiscard]] Terms smooth_terms(const Formula& form, const TileCall& call);
 
 /// Whether the smooth continuation of `form` takes every tile.
