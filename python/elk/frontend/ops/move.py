@@ -11,6 +11,7 @@ from elk.frontend.views.node import UnplannableError, wrapped
 from elk.frontend.views.space import (
     Affine,
     Indirect,
+    LoopSpace,
     MisalignedError,
     Nest,
     Pattern,
