@@ -41,8 +41,8 @@ void expect_equal(const Floor& a, const Floor& b) {
   EXPECT_EQ(a.hbm_bytes, b.hbm_bytes);
   EXPECT_EQ(a.corners, b.corners);
   EXPECT_EQ(a.port_uses, b.port_uses);
-  EXPECT_EQ(a.standing == nullptr, b.standing == nullptr);
-  EXPECT_EQ(a.holdings, b.holdings);
+  EXPECT_EQ(a.layout_floor == nullptr, b.layout_floor == nullptr);
+  EXPECT_EQ(a.sram_floors, b.sram_floors);
 }
 
 TEST(GivenFront, HasEveryPlanOnceByTimeThoughAnotherIsBetterInAll) {
@@ -91,7 +91,7 @@ TEST(GivenFront, LowersTheFloorToStepsThatNoSearchTakes) {
   const PlanOption& option = front.options[0];
   EXPECT_EQ(option.steps, 64);
   EXPECT_LE(front.floor.execute, option.compute + option.reduce.time);
-  EXPECT_EQ(front.floor.standing, nullptr);
+  EXPECT_EQ(front.floor.layout_floor, nullptr);
   EXPECT_TRUE(std::any_of(front.floor.corners.begin(), front.floor.corners.end(),
                           [&](const Corner& corner) { return corner.link == Bytes{0}; }));
 }

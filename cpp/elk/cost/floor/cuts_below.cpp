@@ -18,17 +18,17 @@ CutsBelow::CutsBelow(Pricer& pricer, tile::TileRates& rates, double limit)
       cut_(uncut(factors_.size())) {}
 
 void CutsBelow::each(const Look& look) {
-  visit({.axes = AxisId{0}, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())},
+  visit({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())},
         look);
 }
 
 /// Every cut with the factors of `before`, the axes after these in any way.
 void CutsBelow::visit(const FactorPrefix& before, const Look& look) {
-  if (before.axes.index() == factors_.size()) {
+  if (before.axes == factors_.size()) {
     arrive(before.rate * before.volume, look);
     return;
   }
-  const AxisId axis = before.axes;
+  const auto axis = id_at<AxisId>(before.axes);
   const std::int64_t size = pricer_.op().axes[axis].size;
   for (const std::int64_t factor : factors_[axis]) {
     if (before.product * factor > cores_) {
@@ -36,7 +36,7 @@ void CutsBelow::visit(const FactorPrefix& before, const Look& look) {
     }
     const std::int64_t length = ceil_div(size, factor);
     const double share = static_cast<double>(length) / static_cast<double>(size);
-    const FactorPrefix here{.axes = axis + 1,
+    const FactorPrefix here{.axes = before.axes + 1,
                             .product = before.product * factor,
                             .rate = std::max(before.rate, rates_.rate(axis, length)),
                             .volume = before.volume * (rates_.counts(axis) ? share : 1.0)};

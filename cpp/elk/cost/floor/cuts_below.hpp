@@ -16,7 +16,7 @@ namespace elk::cost {
 
 /// What the factors of the first axes say of a cut's tiles.
 struct FactorPrefix {
-  AxisId axes;
+  std::size_t axes;      // how many
   std::int64_t product;  // of the factors
   double rate;           // least seconds for each unit of volume
   double volume;         // with the other axes whole

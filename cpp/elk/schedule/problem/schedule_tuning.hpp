@@ -46,7 +46,7 @@ inline constexpr int kPortMeans = 8;
 
 /// By how much neighbours could lift the bound of contention if they are worth a look. Chosen by
 /// hand, not measured.
-inline constexpr double kMostTogether = 1.03;
+inline constexpr double kMostOfNeighbours = 1.03;
 
 /// Times that executes take with preloads beside them, over what they take alone: above, the bound
 /// of hosting ops is not looked for. No case at hand was seen above it.

@@ -38,12 +38,6 @@ struct Lifetime {
   OpId last;
 };
 
-/// The first and the last execute during which a result lies on chip.
-struct Lifetime {
-  std::int32_t first;
-  std::int32_t last;
-};
-
 /// What one op adds to its situation.
 struct OpSituation {
   cost::ExecuteCost work;
