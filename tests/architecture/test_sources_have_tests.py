@@ -13,7 +13,7 @@ It says how the test has to do with the source. Nothing after the test: it inclu
 imports the module, itself or by a file of the tests that it includes or imports. `via` names
 another source that includes or imports this one, and that the test has to do with instead; a C++
 source without a header of its own is used by those beside it whose headers it includes. `by` names
-a word that stands in both.
+a word that stands in both. Records of tuned numbers hold nothing to test; `test_ids.py` reads them.
 """
 
 from __future__ import annotations
@@ -197,7 +197,13 @@ def own_package_tests(source: str) -> list[str]:
 
 CORE_FILES, PACKAGE_FILES = core_files(), package_files()
 LANGUAGES = {
-    "cpp": Language(".cpp", CORE_FILES, list(CORE_FILES), own_core_tests, included),
+    "cpp": Language(
+        ".cpp",
+        CORE_FILES,
+        [name for name in CORE_FILES if not name.endswith("_tuning")],
+        own_core_tests,
+        included,
+    ),
     "python": Language(
         ".py",
         PACKAGE_FILES,

@@ -43,9 +43,9 @@ OPENING = re.compile(
 
 # Words in names of types that are no nouns.
 PLAIN = frozenset(
-    {"and", "below", "busiest", "by", "dense", "extra", "fair", "folded", "heavy", "held", "in"}
-    | {"least", "mutable", "needed", "of", "one", "outer", "placed", "plain", "planned", "pooled"}
-    | {"recent", "temporal", "waiting"}
+    {"and", "below", "busiest", "by", "dense", "extra", "fair", "folded", "given", "heavy", "held"}
+    | {"in", "least", "mutable", "named", "needed", "of", "one", "outer", "placed", "plain"}
+    | {"planned", "pooled", "recent", "temporal", "waiting"}
 )
 PLURALS = {"axes": "axis", "indices": "index", "minima": "minimum", "shelves": "shelf"}
 ENDS = {"ies": "y", "sses": "ss", "ches": "ch", "xes": "x"}  # of plurals

@@ -27,12 +27,13 @@ std::int64_t sum_up_to(std::int64_t limit, std::int64_t sum, std::int64_t more) 
   return more > limit - sum ? limit : sum + more;
 }
 
-/// The first op of each front.
+/// The first op of each front. Fronts are numbered in the order of these.
 std::vector<OpId> first_of_each(const Fronts& fronts) {
-  std::vector<OpId> result(fronts.fronts.size(), OpId::none);
-  for (OpId op = fronts.front_of.end_id(); op > OpId{0};) {
-    --op;
-    result[subscript(fronts.front_of[op])] = op;
+  std::vector<OpId> result;
+  for (const OpId op : fronts.front_of.ids()) {
+    if (fronts.front_of[op] == std::ssize(result)) {
+      result.push_back(op);
+    }
   }
   return result;
 }

@@ -30,7 +30,7 @@ void add_pairs(const Pairs& pairs, KeyWriter& key) {
   }
 }
 
-using Numbers = std::vector<std::pair<std::string, std::int64_t>>;
+using NamedNumbers = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// The names of an op's axes.
 std::vector<std::string> axis_names(const ir::Op& op) {
@@ -221,7 +221,7 @@ void add_given(const std::vector<GivenPlans>& given, KeyWriter& key) {
       add_pairs(factors, key);
       add_pairs(temporal, key);
       key.all(pace.has_value(), order.has_value(), mesh_dims.has_value());
-      add_pairs(pace.value_or(Numbers{}), key);
+      add_pairs(pace.value_or(NamedNumbers{}), key);
       key.add(order.value_or(std::vector<std::string>{}));
       add_pairs(mesh_dims.value_or(std::map<std::string, std::int32_t>{}), key);
     }

@@ -56,7 +56,7 @@ def checked(plans: object) -> GivenPlans:
 
 
 def core_plans(plans: GivenPlans, graph: _core.Graph, *, shares: bool) -> list[_core.GivenPlans]:
-    """The same for the core, by names.
+    """Plans that `checked` found right, by names, as the core takes them.
 
     Args:
         plans: What `checked` returned.

@@ -17,7 +17,7 @@ from elk import models
 from elk.chip import presets
 from elk.chip.check import FieldComplaint, complaints_of_pydantic, nearest
 from elk.chip.chip import Chip
-from elk.chip.documents import Document, KeyPath, FileKind, read_document
+from elk.chip.documents import Document, FileKind, KeyPath, read_document
 from elk.chip.tables import Count, Table, Text
 from elk.errors import InvalidInputError, SweepFileError, UnboundSymbolsError
 from elk.limits import Limits

@@ -18,8 +18,7 @@ CutsBelow::CutsBelow(Pricer& pricer, tile::TileRates& rates, double limit)
       cut_(uncut(factors_.size())) {}
 
 void CutsBelow::each(const Look& look) {
-  visit({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())},
-        look);
+  visit({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())}, look);
 }
 
 /// Every cut with the factors of `before`, the axes after these in any way.

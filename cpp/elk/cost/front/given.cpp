@@ -43,7 +43,7 @@ bool takes_less(const PlanOption& a, const PlanOption& b) {
 }  // namespace
 
 Front given_front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                  const tile::TileModel& tiles, const Given& given) {
+                  const tile::TileModel& tiles, const GivenSet& given) {
   Front front{.options = {},
               .counts = {},
               .fastest = 0,

@@ -12,7 +12,7 @@ namespace elk::cost {
 
 /// Plans of an op that are handed in, valid and each fit for a core, at least one; and the front of
 /// its whole space.
-struct Given {
+struct GivenSet {
   const std::vector<partition::ExecutePlan>& plans;
   const Front& searched;
 };
@@ -24,6 +24,6 @@ struct Given {
 /// it. Two things lie outside and lower it: steps shorter than the
 /// shortest partition, which no search takes, and a collective on other cores than its rule says.
 [[nodiscard]] Front given_front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                                const tile::TileModel& tiles, const Given& given);
+                                const tile::TileModel& tiles, const GivenSet& given);
 
 }  // namespace elk::cost

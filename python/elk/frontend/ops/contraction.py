@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from elk.frontend.ops.elementwise import aligned, scalar
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Nest, Pattern, LoopSpace
+from elk.frontend.views.space import LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Nest, Pattern, LoopSpace
+from elk.frontend.views.space import LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ from elk.frontend.views.space import (
     MisalignedError,
     Nest,
     Pattern,
-    LoopSpace,
     Term,
     with_indirect,
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from elk.frontend.ops.rows import sort_flops
 from elk.frontend.ops.windows import window
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, MisalignedError, Pattern, LoopSpace, Term
+from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import DTYPES
 from elk.frontend.views.views import identity
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from elk.frontend.ops.composed import ints, positions
 from elk.frontend.ops.windows import guarded_at
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, MisalignedError, Pattern, LoopSpace, Term
+from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import Stored, Value, whole
 from elk.frontend.views.views import covers, identity
 

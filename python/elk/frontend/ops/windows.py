@@ -15,7 +15,7 @@ import numpy as np
 from elk.frontend.ops import fold
 from elk.frontend.ops.elementwise import scalar
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, MisalignedError, Pattern, LoopSpace, Term
+from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import Piece, Value, constant, numpy_dtype
 from elk.frontend.views.views import covers, guarded
 
