@@ -20,14 +20,14 @@ namespace {
 using test::small_chip;
 using test::two_chips;
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 /// The digits of a core, by axis.
 Numbers digits(const ExecutePlan& plan, std::int64_t core) {
   Numbers result(plan.factors.size(), 0);
   for (std::size_t i = plan.order.size(); i-- > 0;) {
     const auto axis = plan.order[i];
-    result[axis.index()] = core % plan.factors[axis];
+    result[axis] = core % plan.factors[axis];
     core /= plan.factors[axis];
   }
   return result;
@@ -45,12 +45,12 @@ std::map<std::int64_t, std::int64_t> read_bytes(const test::OneOp& one, OperandI
     std::int64_t elements = 1;
     for (const AxisId axis : op.axes.ids()) {
       if (!contains(op.operands[operand], axis)) {
-        digit[axis.index()] = 0;
+        digit[axis] = 0;
         continue;
       }
       const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
-      elements *= std::min(op.axes[axis].size, (digit[axis.index()] + 1) * tile) -
-                  (digit[axis.index()] * tile);
+      elements *= std::min(op.axes[axis].size, (digit[axis] + 1) * tile) -
+                  (digit[axis] * tile);
     }
     if (seen.insert({core / chip.core.count, digit}).second) {
       bytes[core / chip.core.count] += elements * 2;
