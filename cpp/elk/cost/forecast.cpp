@@ -47,7 +47,7 @@ inline void Forecaster::start_head() {
   } else {
     result_.preloads[OpId{head}].begin = {now_};
     load = &timeline_.loads[OpId{head}];
-    remaining_ = load->time.value * sharing_.slowness;
+    remaining_ = load->time.value;
   }
   const double share = load->share;
   exchanging_ = {.execute = 1.0 - std::min(share, kFairShare),

@@ -64,7 +64,6 @@ struct Timeline {
 struct ContentionRules {
   double port_drag;       // compute lost per share of the port in use: link rate / SRAM rate, or 0
   Seconds hbm_latency;    // paid when the HBM was idle
-  double slowness = 1.0;  // times that a preload takes its time
   bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
 };
 

@@ -166,18 +166,6 @@ TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
   EXPECT_EQ(result.total, Seconds{9.0});
 }
 
-TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
-  const Program program{.works = {compute(4.0), compute(1.0)},
-                        .loads = {load(0, 0), load(4.0, 0.1)},
-                        .preload_order = {OpId{1}},
-                        .issued_before = {1, 1},
-                        .write_backs = {}};
-  ContentionRules slow = kFree;
-  slow.slowness = 1.5;
-  EXPECT_EQ(forecast(program, kFree).total, Seconds{5.0});
-  EXPECT_EQ(forecast(program, slow).total, Seconds{7.0});
-}
-
 TEST(Forecast, ForgetsTheProgramBefore) {
   const Program longer{
       .works = {compute(1.0), exchange(1.0), compute(2.0)},

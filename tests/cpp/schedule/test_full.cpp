@@ -50,8 +50,6 @@ chip::Chip roomy_chip(Random& random) {
   return chip;
 }
 
-/// With no layer left out, a sketch is the mean of the model's forecast and of one whose preloads
-/// take 3 % longer: no less than the first, no more than 3 % above it.
 TEST(Sketch, IsTheForecastOfAModelThatItShowsWhole) {
   const tile::TileModel tiles = test::analytic();
   Random random{11};
@@ -67,8 +65,7 @@ TEST(Sketch, IsTheForecastOfAModelThatItShowsWhole) {
     const Arrangement usual = in_order(sketch.places());
     const auto exact = whole(problem, sketch.proposal(usual));
     if (exact) {
-      EXPECT_GE(sketch.seconds(usual), *exact * (1.0 - 1e-12));
-      EXPECT_LE(sketch.seconds(usual), *exact * 1.03);
+      EXPECT_NEAR(sketch.seconds(usual) / *exact, 1.0, 1e-12);
       ++compared;
     }
   }
@@ -115,31 +112,6 @@ TEST(Sketch, ForecastsLongLayersByFewer) {
 
 /// Every place is in one group, and a group's ops have one front. Where two equal layers are called
 /// one, a place of the second is with its twin of the first.
-TEST(PlaceGroups, GroupsPlacesOfEqualSurroundings) {
-  const tile::TileModel tiles = test::analytic();
-  ir::Graph graph = test::transformer({.layers = 12});
-  ASSERT_TRUE(graph.repeat);
-  const std::int32_t period = graph.repeat->period;
-  graph.repeat->period *= 2;
-  graph.repeat->count /= 2;
-  const chip::Chip chip = test::tight_chip(16, 1 << 20);
-  const Problem problem = test::problem(graph, chip, tiles);
-  const LayerPlaces places(problem);
-  const PlaceGroups found = alike(problem, places);
-  std::size_t grouped = 0;
-  for (std::size_t group = 0; group < found.groups.size(); ++group) {
-    for (const OpId place : found.groups[group]) {
-      EXPECT_EQ(found.of[place], static_cast<std::int32_t>(group));
-      EXPECT_EQ(&problem.front(place), &problem.front(found.groups[group].front()));
-      ++grouped;
-    }
-  }
-  EXPECT_EQ(grouped, places.all().size());
-  for (OpId place = places.begin(); place < places.begin() + period; ++place) {
-    EXPECT_EQ(found.of[place], found.of[id_at<OpId>(place.value + period)]);
-  }
-}
-
 /// A change and its opposite leave what was there; a sketch changed is one made anew.
 TEST(Sketch, FollowsChanges) {
   const tile::TileModel tiles = test::analytic();
@@ -176,7 +148,7 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
     const Arrangement usual = in_order(sketch.places());
     const double before = sketch.seconds(usual);
     const AnnealingResult found = anneal(problem, sketch, usual, contention(problem),
-                                         {.most = 20'000, .seed = 5, .suggested = {}});
+                                         {.most = 20'000, .seed = 5});
     EXPECT_LE(found.seconds, before);
     EXPECT_DOUBLE_EQ(sketch.seconds(found.arrangement), found.seconds);
     std::set<std::int32_t> numbers(found.arrangement.sequence.begin(),
@@ -198,7 +170,7 @@ TEST(Full, IsTheSameOnAnyNumberOfThreads) {
       Problem problem = test::problem(graph, chip, tiles);
       OrderSearch search;
       results.push_back(
-          improve(problem, {fastest_plans(problem)}, contention(problem),
+          improve(problem, fastest_plans(problem), contention(problem),
                   {.effort = Effort::Fast, .threads = threads, .room = chip::room(chip)}, search));
       EXPECT_GE(search.generated, 1);
     }

@@ -15,9 +15,9 @@ namespace elk::schedule {
 namespace {
 
 /// A chain of matmuls, each with a weight, on made-up fronts.
-class IssueEarly : public ::testing::Test {
+class IssueInTime : public ::testing::Test {
  protected:
-  IssueEarly()
+  IssueInTime()
       : problem_(graph_, chip_, tiles_, {test::made_front({test::made_option(100, 1.0, states())})},
                  Table<OpId, std::int32_t>(graph_.ops.size(), 0)) {}
 
@@ -70,52 +70,52 @@ Use use(const Situation& situation, const std::vector<OpId>& order, const Issue&
   return result;
 }
 
-TEST_F(IssueEarly, IssuesEverythingFirstWhereThereIsRoom) {
+TEST_F(IssueInTime, IssuesEverythingFirstWhereThereIsRoom) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
-  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(1000));
+  const Issue issue = schedule::issue(problem_, now, problem_.loaded(), space(1000));
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>(8, 7)));
 }
 
-TEST_F(IssueEarly, WaitsForTheExecuteThatLeavesNoRoom) {
+TEST_F(IssueInTime, WaitsForTheExecuteThatLeavesNoRoom) {
   // Op 2 takes all but its own piece: nothing behind it can be issued before it has run.
   const Situation now = of({10, 10, 95, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
-  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(100));
+  const Issue issue = schedule::issue(problem_, now, problem_.loaded(), space(100));
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{3, 3, 3, 7, 7, 7, 7, 7}));
 }
 
-TEST_F(IssueEarly, SaysWhichOpDoesNotFitAndByHowMuch) {
+TEST_F(IssueInTime, SaysWhichOpDoesNotFitAndByHowMuch) {
   const Situation now = of({10, 10, 10, 97, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
-  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(100));
+  const Issue issue = schedule::issue(problem_, now, problem_.loaded(), space(100));
   ASSERT_TRUE(issue.shortage);
   EXPECT_EQ(issue.shortage->op, OpId{3});
   EXPECT_EQ(issue.shortage->excess, Bytes{2});
 }
 
-TEST_F(IssueEarly, SaysSoOfAnOpThatPreloadsNothing) {
+TEST_F(IssueInTime, SaysSoOfAnOpThatPreloadsNothing) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 103}, {5, 5, 5, 5, 5, 5, 5, 0});
-  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(100));
+  const Issue issue = schedule::issue(problem_, now, problem_.loaded(), space(100));
   ASSERT_TRUE(issue.shortage);
   EXPECT_EQ(issue.shortage->op, OpId{7});
   EXPECT_EQ(issue.shortage->excess, Bytes{3});
 }
 
-TEST_F(IssueEarly, CountsAgainstThePreloadRoomOnlyWhatWaits) {
+TEST_F(IssueInTime, CountsAgainstThePreloadRoomOnlyWhatWaits) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
   PreloadLimits limits = space(1000);
   limits.preload_room = {5};
-  const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
+  const Issue issue = schedule::issue(problem_, now, problem_.loaded(), limits);
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 3, 4, 5, 6, 7, 7, 7}));
 }
 
-TEST_F(IssueEarly, ObeysTheFirstSlotOfAnOp) {
+TEST_F(IssueInTime, ObeysTheFirstSlotOfAnOp) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
   PreloadLimits limits = space(1000);
   limits.not_before = {OpId{0}, OpId{0}, OpId{2}, OpId{0}, OpId{3}, OpId{0}, OpId{0}, OpId{0}};
-  const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
+  const Issue issue = schedule::issue(problem_, now, problem_.loaded(), limits);
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 2, 4, 7, 7, 7, 7, 7}));
 }
 
-TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
+TEST_F(IssueInTime, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
   Random random{11};
   int early = 0;
   int late = 0;
@@ -128,7 +128,7 @@ TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
     PreloadLimits limits = space(100);
     limits.preload_room = {20 + random.below(80)};
     const std::vector<OpId>& order = problem_.loaded();
-    const Issue issue = issue_early(problem_, now, order, limits);
+    const Issue issue = schedule::issue(problem_, now, order, limits);
     ASSERT_FALSE(issue.shortage);  // every op fits by itself
     const Use used = use(now, order, issue);
     for (const OpId i : first_ids<OpId>(8)) {
@@ -156,7 +156,7 @@ TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
   EXPECT_GT(late, 100);
 }
 
-TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
+TEST(IssueOfManyOps, LetsNoMoreThan128PreloadsWait) {
   const ir::Graph graph = test::chain(200, 4, 8, false);
   const chip::Chip chip = test::prompt_chip(100000);
   const tile::TileModel tiles = test::analytic();
@@ -167,7 +167,7 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
   Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
   now.base.assign(graph.ops.size(), Bytes{1});
   now.piece.assign(graph.ops.size(), Bytes{1});
-  const Issue issue = issue_early(problem, now, problem.loaded(),
+  const Issue issue = schedule::issue(problem, now, problem.loaded(),
                                   {.room = {100000}, .preload_room = {100000}, .not_before = {}});
   ASSERT_GT(problem.loaded().size(), 190U);
   for (const OpId op : graph.ops.ids()) {
@@ -178,7 +178,7 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
   EXPECT_EQ(issue.issued_before.front(), 128);
 }
 
-TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
+TEST(IssueOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   test::Net net;
   const TensorId first = net.tensor(ir::Home::Input, {8});
   TensorId picked = net.add(test::embedding(8, 64, 16), {first});
@@ -192,7 +192,7 @@ TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   Problem problem = test::problem(graph, chip, tiles);
   const Table<OpId, Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
   const Issue issue =
-      issue_early(problem, situation(problem, choices), problem.loaded(),
+      schedule::issue(problem, situation(problem, choices), problem.loaded(),
                   {.room = chip::room(chip), .preload_room = chip::room(chip), .not_before = {}});
   EXPECT_FALSE(issue.shortage);
   // The table of op 0 is picked by an input; that of op 4 by what op 2 makes.

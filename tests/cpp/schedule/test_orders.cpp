@@ -104,38 +104,6 @@ Issue issue_usual(const Situation& now, Bytes room) {
   return issue_in_order(now.base, now.piece, order, Slots(order.size(), OpId{0}), room);
 }
 
-/// In the order of executes the rule for any order gives what the quick one does.
-TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
-  const ir::Graph graph = test::chain(12, 4, 8, false);
-  const chip::Chip chip = test::prompt_chip(1000);
-  const tile::TileModel tiles = test::analytic();
-  const Problem problem(
-      graph, chip, tiles,
-      {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},
-      Table<OpId, std::int32_t>(graph.ops.size(), 0));
-  Random random{7};
-  int fits = 0;
-  for (int round = 0; round < 300; ++round) {
-    Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
-    for (const OpId i : graph.ops.ids()) {
-      const bool loaded = problem.is_loaded(i);
-      now.base.push_back({random.below(60)});
-      now.piece.push_back({loaded ? random.below(50) : 0});
-    }
-    const Bytes room{80 + random.below(60)};
-    const Issue quick = issue_early(problem, now, problem.loaded(),
-                                    {.room = room, .preload_room = room, .not_before = {}});
-    const Issue any = issue_in_order(now.base, now.piece, problem.loaded(),
-                                     Slots(graph.ops.size(), OpId{0}), room);
-    ASSERT_EQ(quick.shortage.has_value(), any.shortage.has_value());
-    if (!quick.shortage) {
-      EXPECT_EQ(quick.issued_before, any.issued_before);
-      ++fits;
-    }
-  }
-  EXPECT_GT(fits, 100);
-}
-
 /// Op 2's preload comes first: it lies beside op 0 and op 1, each with its own piece.
 TEST(IssueInOrder, LeavesRoomForPreloadsThatComeLaterAndExecuteEarlier) {
   const Table<OpId, Bytes> base{{10}, {10}, {10}};

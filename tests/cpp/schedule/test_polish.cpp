@@ -20,7 +20,7 @@ constexpr std::int64_t kEnough = 10'000'000;
 
 std::optional<Seconds> forecast(Problem& problem, const Proposal& proposal) {
   const Situation now = situation(problem, proposal.choices);
-  const Issue issue = issue_early(problem, now, problem.loaded(), proposal.space);
+  const Issue issue = schedule::issue(problem, now, problem.loaded(), proposal.space);
   if (issue.shortage) {
     return std::nullopt;
   }

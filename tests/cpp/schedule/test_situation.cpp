@@ -38,7 +38,7 @@ struct Occupied {
 
 Occupied occupied(Problem& problem, const Table<OpId, Choice>& choices, Bytes room) {
   const Situation now = situation(problem, choices);
-  const Issue issue = issue_early(problem, now, problem.loaded(),
+  const Issue issue = schedule::issue(problem, now, problem.loaded(),
                                   {.room = room, .preload_room = room, .not_before = {}});
   EXPECT_FALSE(issue.shortage);
   Table<OpId, program::OpPlan> ops;
@@ -176,7 +176,7 @@ TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
     const Table<OpId, Choice> choices = random_choices(problem, random);
     const Situation now = situation(problem, choices);
     const Bytes room = some_room(problem, choices);
-    const Issue issue = issue_early(problem, now, problem.loaded(),
+    const Issue issue = schedule::issue(problem, now, problem.loaded(),
                                     {.room = room, .preload_room = room, .not_before = {}});
     double booked = 0.0;  // seconds of a port that carries all of it alone
     double executes = 0.0;

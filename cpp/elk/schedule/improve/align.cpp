@@ -82,27 +82,6 @@ partition::ExecutePlan uncut_plan(const ir::Op& op) {
           .mesh_dims = Table<AxisId, std::int32_t>(op.axes.size(), -1)};
 }
 
-/// Deals what `factor` cores need together out to them: cuts the outermost dimension of the operand
-/// that has indices left, so that what each holds is long runs. `later`: axes that are still to be
-/// cut. False if there is none.
-bool deal_out(const ir::Op& op, OperandId slot, std::int64_t factor,
-              const std::vector<AxisId>& later, partition::ExecutePlan& plan) {
-  for (const DimId dim : op.operands[slot].dims.ids()) {
-    const AxisId axis = cuttable_axis(op, op.operands[slot], dim);
-    if (axis == AxisId::none || std::find(later.begin(), later.end(), axis) != later.end()) {
-      continue;
-    }
-    const auto at = axis;
-    const std::int64_t tile = ceil_div(op.axes[at].size, plan.factors[at]);
-    const std::int64_t most = std::min(factor, tile);
-    const bool open = plan.factors[at] == 1 || plan.order.back() == axis;
-    if (open && most > 1 && ceil_div(tile, ceil_div(tile, most)) == most) {
-      return cut_inside(axis, most, false, plan);
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim) {
@@ -110,32 +89,6 @@ AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim) {
   const bool plain = map.axes.size() == 1 && map.coef.front() == 1 && map.offset == 0;
   const AxisId axis = plain ? map.axes.front() : AxisId::none;
   return axis == AxisId::none || op.axes[axis].role == ir::AxisRole::Row ? AxisId::none : axis;
-}
-
-std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
-                                           const partition::Layout& layout) {
-  std::vector<AxisId> axes;  // for each cut of the layout, -1: its parts need the same
-  for (const AxisId cut : layout.order) {
-    const bool shared = cut_dim(layout, cut) == DimId::none;
-    axes.push_back(shared ? AxisId::none : followed_axis(op, slot, layout, cut));
-    if (!shared && axes.back() == AxisId::none) {
-      return std::nullopt;
-    }
-  }
-  partition::ExecutePlan plan = uncut_plan(op);
-  std::int64_t left = 1;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t factor = layout.factors[layout.order[i]];
-    if (axes[i] == AxisId::none) {
-      const auto after = axes.begin() + static_cast<std::ptrdiff_t>(i);
-      const std::vector<AxisId> later(after, axes.end());
-      left *= deal_out(op, slot, factor, later, plan) ? 1 : factor;
-    } else if (!cut_inside(axes[i], factor, false, plan)) {
-      return std::nullopt;
-    }
-  }
-  deal_out(op, slot, left, {}, plan);
-  return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,

@@ -22,11 +22,6 @@ namespace elk::schedule {
                                                            const partition::Layout& layout,
                                                            const chip::Chip& chip);
 
-/// A plan of `op` that leaves what it writes by operand `slot` as `layout` needs it, where the axes
-/// of the op allow it: what several cores need is dealt out to them in long runs. No grids.
-[[nodiscard]] std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
-                                                         const partition::Layout& layout);
-
 /// In execution order, gives each op the plan that costs least between the layouts its operands
 /// rest in and the layouts its readers need, as long as it takes no more space than the plan it has
 /// (small plans: than a small share of `room`). Fronts are made with nothing in place, so that a

@@ -63,22 +63,4 @@ std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
   return std::nullopt;
 }
 
-std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader, const Choice& choice) {
-  const ir::Graph& graph = problem.graph();
-  const ir::Op& node = graph.ops[reader];
-  for (const OperandId slot : node.operands.ids()) {
-    const TensorId tensor = node.operands[slot].tensor;
-    if (node.operands[slot].access != ir::Access::Read || problem.lives().producer[tensor] != op) {
-      continue;
-    }
-    const partition::Layout needed =
-        partition::layout(graph, node, slot, problem.option(reader, choice).plan, problem.chip());
-    const auto plan = feed(graph.ops[op], problem.write_slot(tensor), needed);
-    if (const auto option = plan ? problem.add(op, *plan) : std::nullopt) {
-      return Choice{.option = *option, .state = 0};
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace elk::schedule

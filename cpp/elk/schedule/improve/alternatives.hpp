@@ -22,9 +22,4 @@ namespace elk::schedule {
 [[nodiscard]] std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
                                               const Table<OpId, Choice>& choices);
 
-/// The choice with which `op` leaves its result as `reader` with the plan of `choice` needs it, if
-/// there is one. Adds it to the front where it is missing.
-[[nodiscard]] std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader,
-                                            const Choice& choice);
-
 }  // namespace elk::schedule

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,7 +19,7 @@ namespace {
 
 /// What a move changed, to be taken back.
 struct Undo {
-  std::vector<std::pair<OpId, Choice>> choices;  // places, latest last
+  std::optional<std::pair<OpId, Choice>> choice;  // of a place
   std::optional<Arrangement> arrangement;
 };
 
@@ -33,20 +31,10 @@ class Annealer {
         sketch_(sketch),
         arrangement_(std::move(arrangement)),
         options_(options),
-        alike_(alike(problem, sketch.places())),
         random_{.state = options.seed} {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
       likely_[front] = likely_choices(problem.fronts()[front], contention);
-      if (front < options.suggested.size()) {
-        const std::vector<Choice>& suggested = options.suggested[front];
-        likely_[front].insert(likely_[front].end(), suggested.begin(), suggested.end());
-      }
-    }
-    double sum = 0.0;
-    for (const OpId place : sketch.places().all()) {
-      sum += sketch.execute_seconds(place) + sketch.preload_seconds(place);
-      weights_.push_back(sum);
     }
   }
 
@@ -54,7 +42,7 @@ class Annealer {
     const std::int64_t most = options_.most;
     now_ = sketch_.seconds(arrangement_);
     keep();
-    const double hot = options_.hot * now_ / static_cast<double>(sketch_.places().all().size());
+    const double hot = tuning::kWarm * now_ / static_cast<double>(sketch_.places().all().size());
     while (work_ < most && !Watch::stops(options_.watch)) {
       Watch::check();
       const std::int64_t before = work_;
@@ -93,7 +81,7 @@ class Annealer {
     }
     const double most =
         now_ - (heat_ * std::log(std::max(random_.uniform(), tuning::kLeastChance)));
-    const double after = sketch_.seconds(arrangement_, forecaster_, most);
+    const double after = sketch_.seconds(arrangement_, forecaster_);
     work_ += sketch_.work();
     if (after > most) {
       take_back(undo);
@@ -111,135 +99,37 @@ class Annealer {
     if (kind < tuning::kPlanMoves) {
       return change_plan(undo);
     }
-    if (kind < tuning::kPlanMoves + tuning::kStateMoves) {
-      return change_state(undo);
-    }
     if (arrangement_.sequence.empty()) {
       return false;
     }
     undo.arrangement = arrangement_;
-    return kind < tuning::kPlanMoves + tuning::kStateMoves + tuning::kOrderMoves ? change_order()
-                                                                                 : change_ahead();
+    return kind < tuning::kPlanMoves + tuning::kOrderMoves ? change_order() : change_ahead();
   }
 
   void take_back(const Undo& undo) {
-    for (std::size_t i = undo.choices.size(); i-- > 0;) {
-      sketch_.set(undo.choices[i].first, undo.choices[i].second);
+    if (undo.choice) {
+      sketch_.set(undo.choice->first, undo.choice->second);
     }
     if (undo.arrangement) {
       arrangement_ = *undo.arrangement;
     }
   }
 
-  void set(OpId place, const Choice& after, Undo& undo) {
-    undo.choices.emplace_back(place.value, choice(place));
-    sketch_.set(place, after);
-  }
-
-  /// A place: every second time one by its share of all time.
-  OpId draw_place() {
-    const std::vector<OpId>& all = sketch_.places().all();
-    if (random_.below(2) == 0) {
-      return all[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.size())))];
-    }
-    const double mark = random_.uniform() * weights_.back();
-    const auto at = std::upper_bound(weights_.begin(), weights_.end(), mark) - weights_.begin();
-    return all[std::min(static_cast<std::size_t>(at), all.size() - 1)];
-  }
-
   bool change_plan(Undo& undo) {
-    const OpId place = draw_place();
-    const std::optional<Choice> next = draw_plan(place);
-    if (!next || *next == choice(place)) {
+    const OpId place = draw(sketch_.places().all());
+    const auto front = static_cast<std::size_t>(problem_.front_of()[place]);
+    const Choice next = draw(likely_[front]);
+    if (next == choice(place) || hopeless(place, next)) {
       return false;
     }
-    const std::vector<OpId> changed = draw_alike(place);
-    double lost = 0.0;
-    for (const OpId each : changed) {
-      lost += loss(each, *next);
-    }
-    if (lost > tuning::kFarAbove * heat_) {
-      return false;
-    }
-    for (const OpId each : changed) {
-      if (*next != choice(each)) {
-        set(each, *next, undo);
-      }
-    }
-    if (random_.below(2) == 0) {
-      led_.clear();
-      for (const OpId each : changed) {
-        lead(each, undo);
-      }
-    }
+    undo.choice = std::pair(place, choice(place));
+    sketch_.set(place, next);
     return true;
   }
 
-  /// The place alone or, every second time, all places alike.
-  std::vector<OpId> draw_alike(OpId place) {
-    const std::vector<OpId>& all = alike_.groups[group(place)];
-    return all.size() > 1 && random_.below(2) == 0 ? all : std::vector{place};
-  }
-
-  [[nodiscard]] std::size_t group(OpId place) const {
-    return static_cast<std::size_t>(alike_.of[place]);
-  }
-
-  std::optional<Choice> draw_plan(OpId place) {
-    const auto front = static_cast<std::size_t>(problem_.front_of()[place]);
-    const std::vector<Choice>& likely = likely_[front];
-    if (const std::optional<OpId> reader = draw_product(place)) {
-      return fed_to(place, *reader);
-    }
-    if (!problem_.is_loaded(place) && random_.below(3) == 0) {
-      if (const std::optional<OpId> maker = draw_maker(place)) {
-        return following(problem_, place, *maker, sketch_.choices());
-      }
-    }
-    return likely[static_cast<std::size_t>(
-        random_.below(static_cast<std::int64_t>(likely.size())))];
-  }
-
-  /// Every second time a product that reads what another op makes, if there is one: many of its
-  /// cores need the same, in runs as long as the maker's cut leaves them.
-  std::optional<OpId> draw_product(OpId place) {
-    const std::vector<OpId>& readers = problem_.readers(place);
-    const Table<OpId, ir::Op>& ops = problem_.graph().ops;
-    if (readers.empty() || chip::routed(problem_.chip()) || ops[place].kind == ir::OpKind::MatMul) {
-      return std::nullopt;
-    }
-    const OpId reader =
-        readers[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(readers.size())))];
-    const bool product = ops[reader].kind == ir::OpKind::MatMul;
-    return product && random_.below(tuning::kFeeds) == 0 ? std::optional(reader) : std::nullopt;
-  }
-
-  /// The choice with which the op at `place` leaves its result as `reader` needs it.
-  std::optional<Choice> fed_to(OpId place, OpId reader) {
-    const OpId at = sketch_.places().of(reader);
-    const std::tuple key{group(place), group(at), choice(at).option};
-    const auto [known, added] = fed_.try_emplace(key);
-    if (added) {
-      known->second = feeding(problem_, place, reader, choice(at));
-      work_ += known->second ? tuning::kPricedOps : 0;
-    }
-    return known->second;
-  }
-
-  /// An op that makes something the op at `place` reads.
-  std::optional<OpId> draw_maker(OpId place) {
-    const ir::Op& op = problem_.graph().ops[place];
-    const auto from =
-        static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(op.operands.size())));
-    for (const OperandId k : op.operands.ids()) {
-      const ir::Operand& operand =
-          op.operands[id_at<OperandId>((from + k.index()) % op.operands.size())];
-      const OpId maker = problem_.lives().producer[operand.tensor];
-      if (operand.access == ir::Access::Read && maker != OpId::none) {
-        return maker;
-      }
-    }
-    return std::nullopt;
+  template <typename T>
+  const T& draw(const std::vector<T>& some) {
+    return some[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(some.size())))];
   }
 
   /// Whether a plan alone costs so much more that what surrounds it could not make up for it.
@@ -260,53 +150,6 @@ class Annealer {
   [[nodiscard]] double alone(OpId place, const Choice& it) const {
     const cost::PlanOption& option = problem_.option(place, it);
     return (option.compute + option.shift.time + option.reduce.time).value;
-  }
-
-  /// Has readers without HBM data work on results as they lie, and theirs in turn.
-  void lead(OpId place, Undo& undo) {
-    for (const OpId reader : problem_.readers(place)) {
-      const OpId at = sketch_.places().of(reader);
-      if (problem_.is_loaded(reader) || at == place) {
-        continue;
-      }
-      const std::optional<Choice> next = follow_as(reader, place);
-      if (next && *next != choice(at) && !hopeless(at, *next)) {
-        set(at, *next, undo);
-        if (at == reader && random_.below(2) == 0) {
-          lead(at, undo);
-        }
-      }
-    }
-  }
-
-  /// The choice that follows; where the same was asked in this move of ops alike, as then.
-  std::optional<Choice> follow_as(OpId reader, OpId place) {
-    const std::pair key{group(sketch_.places().of(reader)), group(place)};
-    const auto [known, added] = led_.try_emplace(key);
-    if (added) {
-      known->second = following(problem_, reader, place, sketch_.choices());
-      work_ += known->second ? tuning::kPricedOps : 0;
-    }
-    return known->second;
-  }
-
-  bool change_state(Undo& undo) {
-    const OpId place = draw_place();
-    const std::size_t states = problem_.option(place, choice(place)).states.size();
-    if (states < 2) {
-      return false;
-    }
-    const auto next = static_cast<std::int32_t>(random_.below(static_cast<std::int64_t>(states)));
-    if (next == choice(place).state) {
-      return false;
-    }
-    const Choice after{.option = choice(place).option, .state = next};
-    for (const OpId each : draw_alike(place)) {
-      if (choice(each).option == after.option && choice(each) != after) {
-        set(each, after, undo);
-      }
-    }
-    return true;
   }
 
   bool change_order() {
@@ -339,13 +182,8 @@ class Annealer {
   Sketch& sketch_;
   Arrangement arrangement_;
   const AnnealingOptions& options_;
-  PlaceGroups alike_;
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
-  std::vector<double> weights_;              // of all places up to each
-  std::map<std::pair<std::size_t, std::size_t>, std::optional<Choice>> led_;  // by groups
-  /// By the groups of an op and its reader, and the reader's option.
-  std::map<std::tuple<std::size_t, std::size_t, std::int32_t>, std::optional<Choice>> fed_;
   cost::Forecaster forecaster_;
   double now_ = 0.0;
   double heat_ = 0.0;

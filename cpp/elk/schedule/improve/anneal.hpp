@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "elk/base/watch.hpp"
@@ -20,12 +19,10 @@ struct AnnealingResult {
 struct AnnealingOptions {
   std::int64_t most;  // work
   std::uint64_t seed;
-  double hot = 0.1;  // what a move may cost at first, of the mean time of a place
   Watch* watch = nullptr;
-  std::span<const std::vector<Choice>> suggested;  // of each front; none: nothing is
 };
 
-/// Changes plans, preload states, the order of preloads and how far ahead they are issued, the same
+/// Changes plans with their preload states, the order of preloads and how far ahead they are issued, the same
 /// in every layer, one move at a time: a move that makes the forecast longer is taken with a
 /// probability that falls to none as `most` work is done (an op in a forecast is 1). Leaves the
 /// best that it met in `sketch`. The same seed gives the same result on any machine, unless it is

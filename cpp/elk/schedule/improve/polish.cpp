@@ -259,7 +259,7 @@ class Polish {
       return ideal_times(problem_, draft_.situation()).total.value;
     }
     const Issue issue =
-        issue_early(problem_, draft_.situation(), problem_.loaded(), proposal_.space);
+        schedule::issue(problem_, draft_.situation(), problem_.loaded(), proposal_.space);
     if (issue.shortage) {
       return kNever;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
@@ -224,40 +223,28 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
 
 double Sketch::seconds(const Arrangement& arrangement) const {
   cost::Forecaster forecaster;
-  return seconds(arrangement, forecaster, std::numeric_limits<double>::infinity());
+  return seconds(arrangement, forecaster);
 }
 
-double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
-                       double most) const {
+double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecaster) const {
   const std::vector<OpId> preloads = order(arrangement);
   const Issue issue = issue_in_order(situation_.base, situation_.piece, preloads,
                                      earliest(arrangement), space_.room);
   if (issue.shortage) {
     return kImpossible + static_cast<double>(issue.shortage->excess.value);
   }
-  const auto play = [&](double slowness) {
-    cost::ContentionRules sharing = schedule::sharing(problem_.chip());
-    sharing.slowness = slowness;
-    const cost::TimelineResult& times = forecaster.forecast({.works = situation_.works,
-                                                             .loads = situation_.loads,
-                                                             .preload_order = preloads,
-                                                             .issued_before = issue.issued_before,
-                                                             .write_backs = writes_},
-                                                            sharing);
-    return times.total.value + layers_left_out(times);
-  };
-  const double here = play(1.0);
-  return here > most ? here : (here + play(tuning::kSlower)) / 2.0;
+  const cost::TimelineResult& times = forecaster.forecast({.works = situation_.works,
+                                                           .loads = situation_.loads,
+                                                           .preload_order = preloads,
+                                                           .issued_before = issue.issued_before,
+                                                           .write_backs = writes_},
+                                                          schedule::sharing(problem_.chip()));
+  return times.total.value + layers_left_out(times);
 }
 
 double Sketch::execute_seconds(OpId place) const {
   const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
   return count * situation_.works[index(place)].alone().value;
-}
-
-double Sketch::preload_seconds(OpId place) const {
-  const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
-  return count * situation_.loads[index(place)].time.value;
 }
 
 Bytes Sketch::used(OpId place) const { return situation_.base[index(place)]; }

@@ -35,21 +35,16 @@ class Sketch {
   /// Changes all ops at a place.
   void set(OpId place, const Choice& choice);
 
-  /// Seconds of the whole model, the mean of two forecasts of which one has slightly slower
-  /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
-  /// missing. Between changes, several threads may ask.
+  /// Seconds of the whole model; where preloads so arranged do not fit, a huge number that grows
+  /// with the bytes missing. Between changes, several threads may ask.
   [[nodiscard]] double seconds(const Arrangement& arrangement) const;
-  /// The seconds that a given forecaster finds. If the first forecast is over `most`, that is the
-  /// answer: the mean would hardly be less.
-  [[nodiscard]] double seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
-                               double most) const;
+  /// The seconds that a given forecaster finds.
+  [[nodiscard]] double seconds(const Arrangement& arrangement, cost::Forecaster& forecaster) const;
   /// Ops that a forecast looks at.
   [[nodiscard]] std::int64_t work() const { return static_cast<std::int64_t>(ops_.size()); }
 
   /// Seconds of the executes at a place alone, in all layers, beside no preload.
   [[nodiscard]] double execute_seconds(OpId place) const;
-  /// Seconds of the preloads of a place alone, in all layers.
-  [[nodiscard]] double preload_seconds(OpId place) const;
   /// Bytes in use at an execute by what does not wait for a later one.
   [[nodiscard]] Bytes used(OpId place) const;
   /// Bytes of an op's preload from issue to execute.

@@ -158,7 +158,7 @@ std::vector<SramShare> timed(const Problem& problem, const ShareRange& run, Byte
   double seconds = 0.0;
   for (SramShare& split : result) {
     const PreloadLimits space{.room = room, .preload_room = room - split.execute, .not_before = {}};
-    Issue issue = issue_early(problem, now, problem.loaded(), space);
+    Issue issue = schedule::issue(problem, now, problem.loaded(), space);
     if (issue.shortage) {
       split.seconds = std::numeric_limits<double>::infinity();
       continue;

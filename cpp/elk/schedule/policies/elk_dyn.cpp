@@ -16,18 +16,13 @@
 namespace elk::schedule {
 namespace {
 
-/// Induction under all of the room, and under less where the true neighbours need more.
 void propose_induced(Searcher& search) {
   const Bytes room = search.room();
-  for (const std::int64_t unused : tuning::kUnusedParts) {
-    InductionResult induced = induce(search.problem(), search.contention(),
-                                     {room.value - (room.value / tuning::kPartsOfRoom * unused)});
-    search.solved_layers() = induced.solved_layers;
-    const PreloadLimits space{.room = room, .preload_room = room, .not_before = {}};
-    if (search.consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
-      return;
-    }
-  }
+  InductionResult induced = induce(search.problem(), search.contention(), room);
+  search.solved_layers() = induced.solved_layers;
+  search.consider(Policy::ElkDyn,
+                  {.choices = std::move(induced.choices),
+                   .space = {.room = room, .preload_room = room, .not_before = {}}});
 }
 
 /// One cut after another in as many ops as can take it, preloads in their largest state, or,

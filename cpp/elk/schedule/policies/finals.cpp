@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
-#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -15,15 +14,6 @@ namespace {
 constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
 
 bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times.total; }
-
-/// Whether `one` is not far behind the shortest that its effort finds: then it may be what that
-/// effort returns.
-bool may_win(const Found& one, const std::vector<Found>& finals) {
-  return std::none_of(finals.begin(), finals.end(), [&](const Found& other) {
-    return other.effort <= one.effort &&
-           Seconds{other.times.total.value * tuning::kHopeless} < one.times.total;
-  });
-}
 
 /// Has the judge say what it has not said before.
 void ask(const Judge& judge, const std::vector<Found*>& finals) {
@@ -44,14 +34,11 @@ void ask(const Judge& judge, const std::vector<Found*>& finals) {
   }
 }
 
-/// The best of those finals that may win, the shortest first; without what the judge said if one
-/// alone may.
+/// The best of the finals, the shortest first; without what the judge said of one alone.
 Found judged_best(const Judge& judge, std::vector<Found>& finals) {
   std::vector<Found*> rivals;
   for (Found& found : finals) {
-    if (may_win(found, finals)) {
-      rivals.push_back(&found);
-    }
+    rivals.push_back(&found);
   }
   std::stable_sort(rivals.begin(), rivals.end(),
                    [](const Found* a, const Found* b) { return is_shorter(*a, *b); });

@@ -57,11 +57,12 @@ Table<OpId, OpId> after_stores(const Problem& problem, const PreloadLimits& spac
 /// stores.
 std::vector<Issue> issues(const Problem& problem, const Contender& candidate, Bytes room) {
   const Proposal& proposal = candidate.proposal;
+  const std::vector<OpId>& order = preload_order(problem, proposal);
   std::vector<Issue> result;
   for (const std::int64_t unused : tuning::kUnusedParts) {
     PreloadLimits space = proposal.space;
     space.room -= {room.value / tuning::kPartsOfRoom * unused};
-    result.push_back(issue(problem, proposal, candidate.situation, space));
+    result.push_back(issue(problem, candidate.situation, order, space));
     if (result.back().shortage) {
       result.pop_back();
       break;
@@ -70,10 +71,10 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
   if (!result.empty() && !stores(problem).empty()) {
     Situation held = candidate.situation;
     held.base = with_stores(problem, candidate, result.front().issued_before);
-    result.push_back(issue(problem, proposal, held, proposal.space));
+    result.push_back(issue(problem, held, order, proposal.space));
     PreloadLimits space = proposal.space;
     space.not_before = after_stores(problem, space);
-    result.push_back(issue(problem, proposal, candidate.situation, space));
+    result.push_back(issue(problem, candidate.situation, order, space));
   }
   std::erase_if(result, [](const Issue& one) { return one.shortage.has_value(); });
   return result;
@@ -151,20 +152,6 @@ Table<OpId, InPlaceCost> in_place(Problem& problem, const Table<OpId, Choice>& c
 
 const std::vector<OpId>& preload_order(const Problem& problem, const Proposal& proposal) {
   return proposal.order.empty() ? problem.loaded() : proposal.order;
-}
-
-Issue issue(const Problem& problem, const Proposal& proposal, const Situation& situation,
-            const PreloadLimits& space) {
-  if (proposal.order.empty()) {
-    return issue_early(problem, situation, problem.loaded(), space);
-  }
-  Table<OpId, OpId> earliest = space.not_before;
-  earliest.resize(situation.base.size(), OpId{0});
-  for (const OpId op : proposal.order) {
-    OpId& first = earliest[op];
-    first = std::max(first, problem.not_before(op));
-  }
-  return issue_in_order(situation.base, situation.piece, proposal.order, earliest, space.room);
 }
 
 program::Program unplaced_program(const Problem& problem, const Schedule& schedule) {

@@ -29,10 +29,6 @@ struct Contender {
 [[nodiscard]] const std::vector<OpId>& preload_order(const Problem& problem,
                                                      const Proposal& proposal);
 
-/// When a proposal's preloads are issued within `space`.
-[[nodiscard]] Issue issue(const Problem& problem, const Proposal& proposal,
-                          const Situation& situation, const PreloadLimits& space);
-
 /// The program of a schedule, its buffers without addresses.
 [[nodiscard]] program::Program unplaced_program(const Problem& problem, const Schedule& schedule);
 

@@ -12,8 +12,6 @@
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
-namespace {}  // namespace
-
 Searcher::Searcher(Problem& problem, Effort effort)
     : problem_(&problem),
       effort_(effort),
@@ -96,7 +94,8 @@ bool Searcher::keep(Policy policy, Proposal proposal) {
       .policy = policy, .proposal = std::move(proposal), .situation = {}, .issue = {}, .times = {}};
   candidate.situation = situation(*problem_, candidate.proposal.choices);
   candidate.issue =
-      issue(*problem_, candidate.proposal, candidate.situation, candidate.proposal.space);
+      issue(*problem_, candidate.situation, preload_order(*problem_, candidate.proposal),
+            candidate.proposal.space);
   if (candidate.issue.shortage) {
     note(candidate.issue.shortage);
     return false;

@@ -112,10 +112,7 @@ inline constexpr std::int64_t kPricedCores = 6;
 inline constexpr double kFarAbove = 8.0;
 
 /// Of all moves, those that change a plan. Chosen by hand, not measured.
-inline constexpr double kPlanMoves = 0.62;
-
-/// Of all moves, those that change a preload state. Chosen by hand, not measured.
-inline constexpr double kStateMoves = 0.14;
+inline constexpr double kPlanMoves = 0.76;
 
 /// Of all moves, those that change the order; the rest change how far ahead preloads are issued.
 /// Chosen by hand, not measured.
@@ -127,24 +124,12 @@ inline constexpr double kLeastChance = 1e-6;
 /// Places of the order that a preload goes at once, at most. Chosen by hand, not measured.
 inline constexpr std::int64_t kFurthest = 3;
 
-/// Moves of what a product reads, of which one is cut for it. Latency over bound of twelve cases of
-/// DiT fell from 1.154 to 1.141 in the mean with such moves; how many of them was not swept.
-inline constexpr std::int64_t kFeeds = 2;
-
-/// Ops of a forecast, about, that the price of a move takes. Chosen by hand, not measured.
-inline constexpr std::int64_t kPricedOps = 200;
-
 /// Heavy preloads of a layer that orders permute, at most. Chosen by hand, not measured.
 inline constexpr std::size_t kMostHeavy = 64;
 
 /// Ops of a layer above which a sketch shows five layers in place of eight. Chosen for Gemma2,
 /// whose period of 150 ops left four moves a place on a sketch of eight.
 inline constexpr std::int32_t kLongLayer = 100;
-
-/// How much longer preloads take in the second forecast of a sketch: a schedule that is good only
-/// while exchanges just miss preloads is good in no simulation. Decision 044; the number was chosen
-/// by hand.
-inline constexpr double kSlower = 1.03;
 
 // Policies.
 
@@ -176,27 +161,12 @@ inline constexpr std::int64_t kPolishAtRest = 4 * tuning::kPolish;
 /// addresses need more than their sum. Decision 045; the numbers were chosen by hand.
 inline constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
 
-/// What moves of a chain may cost at first, of the mean time of a place. Chosen by hand,
-/// not measured.
+/// What moves of a chain may cost at first, of the mean time of a place. Chosen by hand, not
+/// measured.
 inline constexpr double kWarm = 0.1;
-
-/// What moves of every second chain may cost at first, where places have moves enough to settle
-/// again. Chosen by hand, not measured.
-inline constexpr double kHot = 0.5;
-
-/// Part of what moves may cost at first, where the bound suggests the choices behind it. Chosen by
-/// hand, not measured.
-inline constexpr double kKnowing = 0.25;
-
-/// Moves a place from which a hot chain settles again. Chosen by hand, not measured.
-inline constexpr std::int64_t kMovesToSettle = 50;
 
 /// Work that polishing for energy may take, in ops that are timed. Chosen by hand, not measured.
 inline constexpr std::int64_t kEconomyWork = 6'000'000;
-
-/// Times the best forecast from which a schedule is not simulated. Decision 047: none so far above
-/// has been seen to win a simulation.
-inline constexpr double kHopeless = 1.1;
 
 /// Moves compared after which the layer in hand stands for those before it, though the state may
 /// still change from layer to layer: times are then guesses, plans and capacity stay sound. Chosen

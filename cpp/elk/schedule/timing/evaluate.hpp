@@ -73,21 +73,23 @@ struct Shortage {
   Bytes excess;
 };
 
-/// How many preloads are issued before each execute when each, in `order`, is issued as early as
-/// its space stays free until its execute; or the op that does not fit.
+/// How many preloads are issued before each execute, or the op that does not fit.
 struct Issue {
   Table<OpId, std::int32_t> issued_before;
   std::optional<Shortage> shortage;
 };
-[[nodiscard]] Issue issue_early(const Problem& problem, const Situation& situation,
-                                const std::vector<OpId>& order, const PreloadLimits& space);
 
-/// How many preloads in any order are issued before each execute: `base` and `piece` as in a
-/// situation, `earliest` the first slot of each op's preload. None may come later than the execute
-/// of any op behind it in `order`, for whose own preload there is always room left.
+/// Issues preloads in `order`, each as early as its space stays free until its execute: `base` and
+/// `piece` as in a situation, `earliest` the first slot of each op's preload. None may come later
+/// than the execute of any op behind it in `order`, for whose own preload there is always room
+/// left.
 [[nodiscard]] Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& piece,
                                    const std::vector<OpId>& order,
                                    const Table<OpId, OpId>& earliest, Bytes room);
+
+/// Issues preloads in `order` within `space`.
+[[nodiscard]] Issue issue(const Problem& problem, const Situation& situation,
+                          const std::vector<OpId>& order, const PreloadLimits& space);
 
 /// The forecast of a schedule.
 [[nodiscard]] cost::TimelineResult timing(const Problem& problem, const Situation& situation,
