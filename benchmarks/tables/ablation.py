@@ -48,6 +48,7 @@ def decode(name: str, model: str, batch: int, bandwidth: int) -> Contested:
 
 
 BERT = {"batch": 8, "seq": 512}
+SHORT = {"batch": 8, "seq": 128}
 SMALL = {"batch": 1, "seq": 64}
 
 PANEL = (
@@ -63,8 +64,8 @@ PANEL = (
     Contested(name="vit-b8", model="vit-base-16", sizes={"batch": 8}),
     Contested(name="bert-mesh", model="bert-large", sizes=BERT, chip="ipu-pod4-hbm-mesh"),
     Contested(name="dit-meshw", model="dit-xl-2", sizes={"batch": 8}, chip="ipu-pod4-hbm-mesh-wide"),
-    Contested(name="bert-bhole", model="bert-large", sizes=BERT, chip="blackhole-p150"),
-    Contested(name="bert-mk2", model="bert-large", sizes=BERT, chip="ipu-mk2"),
+    Contested(name="bert-bhole", model="bert-large", sizes=SHORT, chip="blackhole-p150"),
+    Contested(name="bert-mk2", model="bert-large", sizes=SHORT, chip="ipu-mk2"),
     Contested(name="nerf-wafer", model="nerf", sizes={"rows": 16}, chip="palm-wafer"),
     Contested(name="gpt2-n300", model="gpt2", sizes=SMALL, chip="wormhole-n300"),
     Contested(name="nerf-mesh", model="nerf", sizes={"rows": 1024}, chip="ipu-pod4-hbm-mesh"),
@@ -95,7 +96,9 @@ class Change:
     most_cpu: float
 
 
-def measured(one: Contested, model: elk.Model, policy: str, off: str, seed: int) -> Measured:
+def measured(one: Contested, policy: str, off: str, seed: int) -> Measured:
+    """A row; what a compile leaves for the next goes with its model, so each loads its own."""
+    model = elk.load_model(MODELS / f"{one.model}.onnx", bindings=one.sizes)
     begin = time.process_time()
     plan = elk.compile(model, one.on(), policy=policy, progress=False, threads=1)
     cpu = time.process_time() - begin
@@ -111,16 +114,13 @@ def measured(one: Contested, model: elk.Model, policy: str, off: str, seed: int)
 
 
 def run(mechanisms: list[str], seeds: int, cases: Iterable[Contested]) -> Iterable[Measured]:
-    """All rows; CPU seconds are of searches whose fronts no search before has left behind."""
     for one in cases:
-        model = elk.load_model(MODELS / f"{one.model}.onnx", bindings=one.sizes)
         for off in mechanisms:
             for seed in range(seeds):
                 switch(off, seed)
                 for policy in POLICIES:
-                    elk.clear_cache()
                     print(one.name, off or "everything on", seed, policy, file=sys.stderr)
-                    yield measured(one, model, policy, off, seed)
+                    yield measured(one, policy, off, seed)
 
 
 def switch(off: str, seed: int) -> None:

@@ -19,7 +19,7 @@ namespace {
 
 /// What a move changed, to be taken back.
 struct Undo {
-  std::optional<std::pair<OpId, Choice>> choice;  // of a place
+  std::vector<std::pair<OpId, Choice>> choices;  // of places, latest last
   std::optional<Arrangement> arrangement;
 };
 
@@ -107,8 +107,8 @@ class Annealer {
   }
 
   void take_back(const Undo& undo) {
-    if (undo.choice) {
-      sketch_.set(undo.choice->first, undo.choice->second);
+    for (std::size_t i = undo.choices.size(); i-- > 0;) {
+      sketch_.set(undo.choices[i].first, undo.choices[i].second);
     }
     if (undo.arrangement) {
       arrangement_ = *undo.arrangement;
@@ -122,9 +122,34 @@ class Annealer {
     if (next == choice(place) || hopeless(place, next)) {
       return false;
     }
-    undo.choice = std::pair(place, choice(place));
-    sketch_.set(place, next);
+    set(place, next, undo);
+    if (random_.below(2) == 0) {
+      lead(place, undo);
+    }
     return true;
+  }
+
+  void set(OpId place, const Choice& after, Undo& undo) {
+    undo.choices.emplace_back(place, choice(place));
+    sketch_.set(place, after);
+  }
+
+  /// Has readers without HBM data work on results as they lie, and theirs in turn.
+  void lead(OpId place, Undo& undo) {
+    for (const OpId reader : problem_.readers(place)) {
+      const OpId at = sketch_.places().of(reader);
+      if (problem_.is_loaded(reader) || at == place) {
+        continue;
+      }
+      const std::optional<Choice> next = following(problem_, reader, place, sketch_.choices());
+      work_ += next ? tuning::kPricedOps : 0;
+      if (next && *next != choice(at) && !hopeless(at, *next)) {
+        set(at, *next, undo);
+        if (at == reader && random_.below(2) == 0) {
+          lead(at, undo);
+        }
+      }
+    }
   }
 
   template <typename T>

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/schedule/improve/anneal.hpp"
 #include "elk/schedule/improve/sketch.hpp"
@@ -42,7 +42,13 @@ struct AnnealingStart {
   Arrangement arrangement;
 };
 
-Proposal annealed(const Problem& problem, const AnnealingStart& chain, const Contention& contention,
+/// A proposal with plans that the problem may not know yet.
+struct Rewritten {
+  Proposal proposal;
+  std::vector<std::pair<OpId, partition::ExecutePlan>> added;  // of ops
+};
+
+Rewritten annealed(const Problem& problem, const AnnealingStart& chain, const Contention& contention,
                   const Budget& limits, AnnealingOptions options) {
   Problem own(problem);
   Sketch sketch(own, chain.start);
@@ -50,7 +56,22 @@ Proposal annealed(const Problem& problem, const AnnealingStart& chain, const Con
   options.most = std::min(limits.anneal, limits.moves * places * sketch.work());
   Watch::expect(options.watch, options.most);
   const AnnealingResult found = anneal(own, sketch, chain.arrangement, contention, options);
-  return sketch.proposal(found.arrangement);
+  Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Choice& choice = result.proposal.choices[op];
+    if (static_cast<std::size_t>(choice.option) >= problem.front(op).options.size()) {
+      result.added.emplace_back(op, own.option(op, choice).plan);
+    }
+  }
+  return result;
+}
+
+Proposal with_plans(Problem& problem, const Rewritten& one) {
+  Proposal result = one.proposal;
+  for (const auto& [op, plan] : one.added) {
+    result.choices[op].option = problem.add(op, plan).value();
+  }
+  return result;
 }
 
 }  // namespace
@@ -68,7 +89,7 @@ std::vector<Proposal> improve(Problem& problem, const Proposal& start,
   std::vector<Proposal> result = {sketch.proposal(first.arrangement)};
   std::vector<std::size_t> chains(tuning::kLeftFree.size());
   std::iota(chains.begin(), chains.end(), 0);
-  std::vector<Proposal> found = parallel_map(
+  const std::vector<Rewritten> found = parallel_map(
       chains,
       [&](std::size_t i) {
         AnnealingStart chain = first;
@@ -78,7 +99,9 @@ std::vector<Proposal> improve(Problem& problem, const Proposal& start,
                         {.most = 0, .seed = i, .watch = options.watch});
       },
       options.threads);
-  std::move(found.begin(), found.end(), std::back_inserter(result));
+  for (const Rewritten& one : found) {
+    result.push_back(with_plans(problem, one));
+  }
   return result;
 }
 

@@ -22,7 +22,7 @@ struct FullOptions {
 /// ELK-Full: `start` in the best of the valid preload orders, and that annealed, under all of the
 /// room and under a little less, for what fits in sum need not fit in addresses. Chains of changes
 /// run side by side; each has a seed of its own and counts work, so that the answer depends on
-/// neither threads nor time.
+/// neither threads nor time. Adds the plans that it takes to the fronts where they are missing.
 [[nodiscard]] std::vector<Proposal> improve(Problem& problem, const Proposal& start,
                                             const Contention& contention,
                                             const FullOptions& options, OrderSearch& search);

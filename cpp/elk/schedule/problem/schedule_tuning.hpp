@@ -124,6 +124,10 @@ inline constexpr double kLeastChance = 1e-6;
 /// Places of the order that a preload goes at once, at most. Chosen by hand, not measured.
 inline constexpr std::int64_t kFurthest = 3;
 
+/// Ops of a forecast, about, that it takes to price a plan which follows another. Chosen by hand,
+/// not measured.
+inline constexpr std::int64_t kPricedOps = 200;
+
 /// Heavy preloads of a layer that orders permute, at most. Chosen by hand, not measured.
 inline constexpr std::size_t kMostHeavy = 64;
 
