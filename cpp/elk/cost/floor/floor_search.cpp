@@ -164,18 +164,14 @@ FloorSearch::LeastTime FloorSearch::least(const Cut& cut, const tile::TileTime& 
     return {.execute = limit,
             .whole = limit,
             .ports = limit,
-            .idle = limit,
-            .carried = 0.0,
-            .overflow = 0.0,
             .sound = true};
   }
   tells_steps_ = steps;
   by_steps_.fill(limit - exchanges);
   time_tiles(cut, whole, turns, limit - exchanges);
   tells_steps_ = false;
-  const double overflowing = activation_floor_.wire(overflow(cut));
-  const double beside = corner(cut, 0.0, cut.cores).execute.value + overflowing;
-  const PortUse use = port_use(cut, best_);
+  const double beside =
+      corner(cut, 0.0, cut.cores).execute.value + activation_floor_.wire(overflow(cut));
   TimeOfSteps turned = by_steps_;
   for (double& time : turned) {
     time += beside;
@@ -184,9 +180,6 @@ FloorSearch::LeastTime FloorSearch::least(const Cut& cut, const tile::TileTime& 
           .whole = roomy_ ? beside + whole.time : kUnlimited,
           .turned = turned,
           .ports = std::min(beside + best_, ports(cut, best_)),
-          .idle = use.idle.value,
-          .carried = activation_floor_.wire(use.carried.value),
-          .overflow = overflowing,
           .sound = rates_.holds(best_, tiles, whole)};
 }
 

@@ -43,17 +43,13 @@ class FloorSearch {
   [[nodiscard]] bool add(const Cut& cut, const tile::TileTime& whole, TemporalFactorLists& turns);
 
   /// What an execute of a cut takes at least, all in all and with its exchanges spread over all
-  /// ports: `idle` and `carried` of its `PortUse`. The latter is no more; `limit` or more if it is
-  /// not less.
+  /// ports (`PortUse`). The latter is no more; `limit` or more if it is not less.
   struct LeastTime {
     double execute;
     double whole;  // `execute` in one step
     TimeOfSteps turned{};
     double ports;
-    double idle;      // of the latter
-    double carried;   // the rest of it
-    double overflow;  // of `execute`, in which HBM operands come for which a core has no room
-    bool sound;       // false if a tile undercut the rates
+    bool sound;  // false if a tile undercut the rates
   };
   /// `steps`: whether times of several steps are asked for; no more than `limit`.
   [[nodiscard]] LeastTime least(const Cut& cut, const tile::TileTime& whole,

@@ -13,7 +13,6 @@
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/cuts_below.hpp"
 #include "elk/cost/floor/floor_search.hpp"
-#include "elk/cost/floor/gather_floor.hpp"
 
 namespace elk::cost {
 namespace {
@@ -69,9 +68,7 @@ class LayoutFloorSearch {
                         .execute = {times.execute},
                         .whole = {times.whole},
                         .turned = times.turned,
-                        .ports = {times.ports},
-                        .factors = times.factors,
-                        .beside = times.beside});
+                        .ports = {times.ports}});
     }
     result.push_back({.read = {},
                       .written = {},
@@ -79,49 +76,34 @@ class LayoutFloorSearch {
                       .execute = {limit_},
                       .whole = {limit_},
                       .turned = kNotTurned,
-                      .ports = {limit_},
-                      .factors = {},
-                      .beside = {}});
+                      .ports = {limit_}});
     return result;
   }
 
  private:
   void look(const Cut& cut, const tile::TileTime& whole) {
-    const std::int32_t read = activation_floor_.largest();
-    const bool turning = read >= 0 && may_turn(cut, subscript(read));
-    const bool turns = any_turns(cut);
-    const FloorSearch::LeastTime least = below_.least(whole, turns);
+    const bool turning = may_turn(cut, subscript(activation_floor_.largest()));
+    const FloorSearch::LeastTime least = below_.least(whole, turning);
     sound_ = sound_ && least.sound;
     if (least.ports < limit_) {
       const CutTimes now{.execute = std::min(least.execute, limit_),
                          .whole = turning ? least.whole : least.execute,
                          .turned = turning ? least.turned : kNotTurned,
-                         .ports = least.ports,
-                         .factors = {},
-                         .beside = {}};
-      const auto [place, fresh] = best_.emplace(shape(cut), now);
-      CutTimes& times = place->second;
-      if (fresh || now.execute < times.execute) {
-        times.execute = now.execute;
-        times.factors = cut.factor;
-      }
+                         .ports = least.ports};
+      CutTimes& times = best_.emplace(shape(cut), now).first->second;
+      times.execute = std::min(times.execute, now.execute);
       times.whole = std::min(times.whole, now.whole);
       for (std::size_t steps = 0; steps < kStepsTold.size(); ++steps) {
         times.turned[steps] = std::min(times.turned[steps], now.turned[steps]);
       }
       times.ports = std::min(times.ports, now.ports);
-      keep(times.beside, gather_floor(pricer_, activation_floor_, cut, least, turns));
     }
   }
 
   using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
 
   [[nodiscard]] Shape shape(const Cut& cut) const {
-    const std::int32_t read = activation_floor_.largest();
-    if (read < 0) {
-      return {};
-    }
-    return {counts(cut, subscript(read)), written(cut), activation_floor_.moved(cut) > 0};
+    return {counts(cut, subscript(activation_floor_.largest())), written(cut), activation_floor_.moved(cut) > 0};
   }
 
   /// Whether the axes of a dimension number its indices, each once.
@@ -132,16 +114,6 @@ class LayoutFloorSearch {
     }
     return !dim.picks && (dim.kind == SlotDimKind::Point || dim.kind == SlotDimKind::Plain ||
                           (dim.kind == SlotDimKind::Product && indices == dim.shape));
-  }
-
-  /// Whether an activation may rotate.
-  [[nodiscard]] bool any_turns(const Cut& cut) const {
-    for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
-      if (!pricer_.slots()[slot].hbm && may_turn(cut, slot)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /// Whether a slot may rotate.
@@ -183,8 +155,6 @@ class LayoutFloorSearch {
     double whole;
     TimeOfSteps turned;
     double ports;
-    Table<AxisId, std::int64_t> factors;  // of the first of the fastest
-    std::vector<GatherFloor> beside;
   };
 
   Pricer& pricer_;
@@ -214,15 +184,10 @@ LayoutFloor layout_floor(Pricer& pricer, tile::TileRates& rates, const Floor& fl
     return {};
   }
   const ActivationFloor activation_floor(pricer);
-  const std::vector<Slot>& slots = pricer.slots();
   if (activation_floor.largest() < 0) {
-    const bool loads =
-        std::any_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.hbm; });
-    return loads ? LayoutFloor{.cuts = all_cuts(pricer, rates, activation_floor,
-                                                tuning::kAlone * floor.execute.value)}
-                 : LayoutFloor{};
+    return {};
   }
-  const Slot& slot = slots[subscript(activation_floor.largest())];
+  const Slot& slot = pricer.slots()[subscript(activation_floor.largest())];
   const double byte_time = activation_floor.wire(1) / static_cast<double>(cores);
   const double element_time = byte_time * static_cast<double>(slot.bits) / 8.0;
   const double still = activation_floor.still(1);

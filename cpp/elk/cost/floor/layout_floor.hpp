@@ -28,23 +28,6 @@ inline constexpr TimeOfSteps kNotTurned = [] {
   return times;
 }();
 
-/// What one cut of an op takes at least, told apart by what it means to preloads beside it
-/// (`schedule/bound/gather_prices`). Where all ports carry data together, all cores count.
-struct GatherFloor {
-  Seconds execute;       // all of it
-  Seconds whole;         // `execute` in one step
-  TimeOfSteps turned;    // `execute` in several steps, where an activation may rotate
-  Seconds idle;          // of `execute`, in which none of its exchanges carries data
-  Seconds carried;       // in which all ports together carry what its exchanges move
-  Seconds gathered;      // activations alone, less what more the cores take that take part
-  std::int64_t sharers;  // of an activation at least, if more than one
-  Seconds loaded;        // in which all ports together receive its HBM data, every copy counted
-  Seconds held;  // in which one port receives what a core needs of them; infinite: not known
-  double even;   // the former over the latter, at least, of any of its HBM operands
-
-  friend bool operator==(const GatherFloor&, const GatherFloor&) = default;
-};
-
 /// Cuts of an op for which an activation must lie alike if nothing is to move.
 ///
 /// Take an operand that rests once (`ActivationFloor`), is read whole, and each element of which
@@ -60,8 +43,6 @@ struct LayoutCut {
   Seconds whole;                        // `execute` where all that a core needs is fetched at once
   TimeOfSteps turned;                   // `execute` where the operand may rotate
   Seconds ports;                        // as `execute`, with its exchanges spread over all ports
-  Table<AxisId, std::int64_t> factors;  // of one that takes `execute`, by axes; empty: of none
-  std::vector<GatherFloor> beside;      // of each that another does not undercut; empty: not known
 
   friend bool operator==(const LayoutCut&, const LayoutCut&) = default;
 };
@@ -81,8 +62,7 @@ struct LayoutFloor {
 
 /// The cuts of an op that has not too many, by their shapes, up to the time at which it had better
 /// fetch what it reads and have its result fetched, and longer where less copies of HBM data may
-/// make up for that. Of an op without such an activation, but with HBM data, all in one. Nothing on
-/// grids, and where exchanges hide behind compute. `floor`: the op's.
+/// make up for that. Nothing on grids, and where exchanges hide behind compute. `floor`: the op's.
 [[nodiscard]] LayoutFloor layout_floor(Pricer& pricer, tile::TileRates& rates, const Floor& floor);
 
 }  // namespace elk::cost

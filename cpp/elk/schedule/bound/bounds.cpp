@@ -14,7 +14,6 @@
 #include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/link_throughput.hpp"
-#include "elk/schedule/bound/gather_bound.hpp"
 #include "elk/schedule/bound/neighbour_bound.hpp"
 #include "elk/schedule/bound/pair_bound.hpp"
 #include "elk/schedule/bound/sram_bound.hpp"
@@ -325,7 +324,6 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
   if (chip.hbm) {
     const Seconds meeting{contended(problem, all, read, result.lower_bound)};
     result.lower_bound = std::max(result.lower_bound, meeting);
-    result.lower_bound = std::max(result.lower_bound, gather_bound(problem, read, rate, result));
   }
   return result;
 }

@@ -32,8 +32,7 @@ namespace elk::schedule {
 /// In either sum the executes of some ops may count together (`neighbour_bound`): a D instead of
 /// their a e, and (1 - p) D instead of their (1 - p) (I + C), each beside the least of what is
 /// left. In the first, stretches of ops may count by what they take where two of them do not fit
-/// in SRAM together (`pair_bound`). What preloads cost exchanges that come before the compute
-/// beside which they pass counts by itself (`gather_bound`).
+/// in SRAM together (`pair_bound`).
 [[nodiscard]] Bounds bounds(const Problem& problem, Seconds ideal);
 
 /// The bounds of all plans that any one of `spaces` (at least one) has: the least of theirs.

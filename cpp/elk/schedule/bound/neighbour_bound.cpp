@@ -48,9 +48,6 @@ class NeighbourTrees {
       results_.push_back(results(listed_.back().cuts));
       readings_.push_back(readings(listed_.back().cuts));
     }
-    if (wiring.gather_times() != nullptr) {
-      count(*wiring.gather_times());
-    }
     const double most = wiring.longest();
     ticks_ = most > 0.0 ? kTicks / most : 1.0;
   }
@@ -78,29 +75,6 @@ class NeighbourTrees {
     return result;
   }
 
-  /// The cuts of ops that take that least, after `bound`.
-  [[nodiscard]] Table<OpId, Table<AxisId, std::int64_t>> cuts() {
-    using TypePlace = std::tuple<std::size_t, std::int32_t, std::size_t>;
-    std::map<TypePlace, CutId> known;  // by what hangs on an op, and its maker's front and shape
-    Table<OpId, std::size_t> rests(below_.size(), 0);  // the shape of each op's result
-    Table<OpId, Table<AxisId, std::int64_t>> result(below_.size());
-    for (const OpId op : below_.ids()) {
-      if (!wiring_.hangs(op)) {
-        continue;
-      }
-      const OpId above = wiring_.maker(op);
-      const std::int32_t from = above == OpId::none ? -1 : problem_.front_of()[above];
-      const std::size_t shape = above == OpId::none ? 0 : rests[above];
-      const auto [cut, fresh] = known.emplace(TypePlace{hanging(op).all, from, shape}, CutId{});
-      if (fresh) {
-        cut->second = best_cut(op, best_reading(op, from, shape));
-      }
-      rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
-      result[op] = listed_[subscript(problem_.front_of()[op])].cuts[cut->second]->factors;
-    }
-    return result;
-  }
-
  private:
   /// What tells ops apart by themselves.
   struct Type {
@@ -118,54 +92,9 @@ class NeighbourTrees {
     std::vector<std::size_t> moving;   // readings that need an exchange of their own, by time
   };
   struct Hanging {
-    std::size_t all;  // a number of it
     std::size_t kind;
     Ticks least;
   };
-
-  /// Has other times count than executes take.
-  void count(const GatherTimes& gather_times) {
-    extra_ = {.shapes = std::vector<ExtraTime>(gather_times.times.size(), {.least = 0.0}),
-              .of = gather_times.kind_of};
-    for (const OpId op : extra_.of.ids()) {
-      const std::vector<GatherTimes::CutSeconds>& times = gather_times.times[extra_.of[op]];
-      if (!times.empty()) {
-        const std::size_t front = subscript(problem_.front_of()[op]);
-        set_times(times, listed_[front].numbers, readings_[front]);
-      }
-    }
-  }
-
-  /// What of all that `op` may need is best behind the result of an op of front `from`, if any,
-  /// that rests in `shape`.
-  [[nodiscard]] std::size_t best_reading(OpId op, std::int32_t from, std::size_t shape) {
-    const Subtree& kind = kinds_[hanging(op).kind];
-    if (from < 0) {
-      return kind.by_time.front();
-    }
-    const std::vector<Reading>& needs = readings_[subscript(kind.type.front)].shapes;
-    const std::vector<std::int64_t>& lies = results_[subscript(from)].shapes[shape];
-    const auto time = [&](std::size_t reading) {
-      return kind.more[reading] + moving(lies, needs[reading], kind.type, kEver);
-    };
-    return *std::min_element(kind.by_time.begin(), kind.by_time.end(),
-                             [&](std::size_t a, std::size_t b) { return time(a) < time(b); });
-  }
-
-  /// The cut of `op` that needs that and takes least with all that hangs on it.
-  [[nodiscard]] CutId best_cut(OpId op, std::size_t reading) {
-    const std::int32_t front = problem_.front_of()[op];
-    const Table<CutId, Ticks> times = cut_times(type_of(op), below_[op]);
-    CutId best{0};
-    Ticks least = kEver;
-    for (const CutId cut : times.ids()) {
-      if (readings_[subscript(front)].of[cut] == reading && times[cut] < least) {
-        least = times[cut];
-        best = cut;
-      }
-    }
-    return best;
-  }
 
   [[nodiscard]] Type type_of(OpId op) const {
     return {.front = problem_.front_of()[op], .extra = extra_.of[op]};
@@ -184,7 +113,6 @@ class NeighbourTrees {
     const auto [place, fresh] = known_.emplace(std::pair(type, below), Hanging{});
     if (fresh) {
       place->second = make(type, below);
-      place->second.all = known_.size();
     }
     return place->second;
   }
@@ -211,9 +139,6 @@ class NeighbourTrees {
   [[nodiscard]] double own_time(const Type& type, CutId cut) const {
     const CutShortlist& known = listed_[subscript(type.front)];
     const double most = cut + 1 == known.cuts.end_id() ? known.most : kInfinite;
-    if (wiring_.gather_times() != nullptr) {
-      return std::min(most, wiring_.gather_times()->times[type.extra][known.numbers[cut]].least);
-    }
     const cost::LayoutCut& one = *known.cuts[cut];
     const bool executes = wiring_.summed() == NeighbourSum::Executes;
     return extra_.shapes[type.extra].of_cut(
@@ -232,7 +157,7 @@ class NeighbourTrees {
     for (Ticks& time : times) {
       time -= least;
     }
-    return {.all = 0, .kind = number(type, std::move(times)), .least = least};
+    return {.kind = number(type, std::move(times)), .least = least};
   }
 
   /// The kind of an op that takes `more` than at least.
@@ -282,7 +207,7 @@ class NeighbourTrees {
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape,
                                    std::span<const std::size_t> agree, const Subtree& kind) const {
     const std::vector<Reading>& readings = readings_[subscript(kind.type.front)].shapes;
-    const double still = distance_.still(known_of(problem_.fronts()[subscript(kind.type.front)]));
+    const double still = known_of(problem_.fronts()[subscript(kind.type.front)]).exchange.value;
     const Ticks exchange = ticks(extra_.shapes[kind.type.extra].of_fetch(still));
     if (shape.empty()) {
       return kind.more[kind.by_time.front()];  // Nothing is told that says that anything moves.
@@ -346,46 +271,22 @@ class NeighbourTrees {
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::vector<std::size_t>>> agreeing_;
 };
 
-std::shared_ptr<const NeighbourCuts> found(const NeighbourForest& wiring) {
-  NeighbourTrees trees(wiring);
-  auto result = std::make_shared<NeighbourCuts>(NeighbourCuts{.bound = trees.bound(), .cuts = {}});
-  if (wiring.summed() == NeighbourSum::Executes && wiring.extra().empty()) {
-    result->cuts = trees.cuts();
-  }
-  return result;
-}
+}  // namespace
 
-/// What is known of a problem together, from an earlier compile if there was one.
-std::shared_ptr<const NeighbourCuts> neighbours(const Problem& problem, NeighbourSum summed,
-                                                std::span<const ExtraTime> extra) {
+NeighbourBound neighbour_bound(const Problem& problem, NeighbourSum summed,
+                               std::span<const ExtraTime> extra) {
   const NeighbourForest wiring(problem, summed, extra);
   if (problem.known() == nullptr) {
-    return found(wiring);
+    return NeighbourTrees(wiring).bound();
   }
   KnownNeighbours& kept = problem.known()->neighbours;
   NeighbourKey key = wiring.key();
   if (const auto known = kept.find(key)) {
     return *known;
   }
-  std::shared_ptr<const NeighbourCuts> fresh = found(wiring);
+  NeighbourBound fresh = NeighbourTrees(wiring).bound();
   kept.put(std::move(key), fresh, std::size_t{1} << 20U);
   return fresh;
-}
-
-}  // namespace
-
-NeighbourBound neighbour_bound(const Problem& problem, NeighbourSum summed,
-                               std::span<const ExtraTime> extra) {
-  return neighbours(problem, summed, extra)->bound;
-}
-
-NeighbourBound neighbour_bound(const Problem& problem, const GatherTimes& gather_times) {
-  const NeighbourForest wiring(problem, NeighbourSum::Executes, {}, &gather_times);
-  return NeighbourTrees(wiring).bound();
-}
-
-Table<OpId, Table<AxisId, std::int64_t>> neighbour_cuts(const Problem& problem) {
-  return neighbours(problem, NeighbourSum::Executes, {})->cuts;
 }
 
 }  // namespace elk::schedule

@@ -27,11 +27,4 @@ namespace elk::schedule {
 [[nodiscard]] NeighbourBound neighbour_bound(const Problem& problem, NeighbourSum summed,
                                              std::span<const ExtraTime> extra = {});
 
-/// The bound of executes, of which other times count than they take.
-[[nodiscard]] NeighbourBound neighbour_bound(const Problem& problem,
-                                             const GatherTimes& gather_times);
-
-/// The cuts of ops that take that least in executes (`NeighbourCuts`).
-[[nodiscard]] Table<OpId, Table<AxisId, std::int64_t>> neighbour_cuts(const Problem& problem);
-
 }  // namespace elk::schedule

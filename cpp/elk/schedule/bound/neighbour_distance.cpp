@@ -6,12 +6,7 @@ namespace elk::schedule {
 
 NeighbourDistance::NeighbourDistance(const NeighbourForest& wiring)
     : cores_(static_cast<double>(chip::total_cores(wiring.problem().chip()))),
-      executes_(wiring.summed() == NeighbourSum::Executes) {
-  if (wiring.gather_times() != nullptr) {
-    still_ = wiring.gather_times()->still;
-    uneven_ = wiring.gather_times()->uneven;
-  }
-}
+      executes_(wiring.summed() == NeighbourSum::Executes) {}
 
 double NeighbourDistance::spread(const PieceNeed& piece, const cost::LayoutFloor& own) const {
   const double missed = static_cast<double>(own.elements) - (cores_ * piece.held);
@@ -20,13 +15,13 @@ double NeighbourDistance::spread(const PieceNeed& piece, const cost::LayoutFloor
 
 double NeighbourDistance::fetch(const PieceNeed& piece, const Reading& need,
                                 const cost::LayoutFloor& own, double spread, double free) const {
-  const double fragment = uneven_ * own.fragment.value;
+  const double fragment = own.fragment.value;
   if (need.moves) {
     return spread + (executes_ ? fragmented(piece, need, fragment, free) : 0.0);
   }
   const double busiest = executes_ ? (piece.needed - piece.found) * cores_ * own.element_time : 0.0;
-  return spread + (uneven_ * std::max(0.0, busiest - spread)) +
-         ((fragments(piece, 1.0) - 1.0) * fragment) + still(own);
+  return std::max(spread, busiest) + ((fragments(piece, 1.0) - 1.0) * fragment) +
+         own.exchange.value;
 }
 
 }  // namespace elk::schedule

@@ -12,10 +12,6 @@ class NeighbourDistance {
  public:
   explicit NeighbourDistance(const NeighbourForest& wiring);
 
-  /// An exchange in which no data pass, of an op of which `own` is known.
-  [[nodiscard]] double still(const cost::LayoutFloor& own) const {
-    return still_ * own.exchange.value;
-  }
   /// A piece, on average over all ports.
   [[nodiscard]] double spread(const PieceNeed& piece, const cost::LayoutFloor& own) const;
   /// One that is not alike, at the busiest port and with what it takes in any case; `spread` of it
@@ -26,8 +22,6 @@ class NeighbourDistance {
  private:
   double cores_;
   bool executes_;
-  double still_ = 1.0;   // what counts of one in which no data pass
-  double uneven_ = 1.0;  // what counts of one more at the busiest core alone
 };
 
 }  // namespace elk::schedule

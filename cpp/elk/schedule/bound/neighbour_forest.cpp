@@ -35,20 +35,6 @@ std::vector<std::vector<double>> NeighbourForest::times() const {
       times.push_back(executes ? cut.execute.value : cut.ports.value);
     }
   }
-  if (gather_times_ == nullptr) {
-    return result;
-  }
-  std::vector<bool> gather_times(result.size(), false);
-  for (const OpId op : first_ids<OpId>(problem_.op_count())) {
-    const std::size_t front = subscript(problem_.front_of()[op]);
-    const std::vector<GatherTimes::CutSeconds>& own =
-        gather_times_->times[gather_times_->kind_of[op]];
-    for (std::size_t cut = 0; cut < own.size(); ++cut) {
-      const double before = gather_times[front] ? result[front][cut] : own[cut].least;
-      result[front][cut] = std::min(before, own[cut].least);
-    }
-    gather_times[front] = gather_times[front] || !own.empty();
-  }
   return result;
 }
 
@@ -57,20 +43,10 @@ double NeighbourForest::longest() const {
   for (const cost::Front& front : problem_.fronts()) {
     known.push_back(longest(known_of(front)));
   }
-  std::vector<double> gather_times;
-  if (gather_times_ != nullptr) {
-    for (const std::vector<GatherTimes::CutSeconds>& times : gather_times_->times) {
-      double& most = gather_times.emplace_back(0.0);
-      for (const GatherTimes::CutSeconds& time : times) {
-        most = std::max(most, std::abs(time.least));
-      }
-    }
-  }
   double sum = 0.0;
   for (const OpId op : first_ids<OpId>(problem_.op_count())) {
     if (hangs(op)) {
       sum += known[subscript(problem_.front_of()[op])];
-      sum += gather_times_ != nullptr ? gather_times[gather_times_->kind_of[op]] : 0.0;
     }
   }
   return sum;

@@ -15,16 +15,13 @@ namespace elk::schedule {
 /// Which ops stand in trees (`neighbour_bound`), and on which each hangs.
 class NeighbourForest {
  public:
-  /// `extra`: of each op, what counts of its times; none: all does. `gather_times`: what counts
-  /// instead of its times.
-  NeighbourForest(const Problem& problem, NeighbourSum summed, std::span<const ExtraTime> extra,
-                  const GatherTimes* gather_times = nullptr)
-      : problem_(problem), summed_(summed), extra_(extra), gather_times_(gather_times) {}
+  /// `extra`: of each op, what counts of its times; none: all does.
+  NeighbourForest(const Problem& problem, NeighbourSum summed, std::span<const ExtraTime> extra)
+      : problem_(problem), summed_(summed), extra_(extra) {}
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] NeighbourSum summed() const { return summed_; }
   [[nodiscard]] std::span<const ExtraTime> extra() const { return extra_; }
-  [[nodiscard]] const GatherTimes* gather_times() const { return gather_times_; }
   [[nodiscard]] const cost::LayoutFloor& layout_floor(OpId op) const {
     return known_of(problem_.front(op));
   }
@@ -33,7 +30,7 @@ class NeighbourForest {
   [[nodiscard]] bool hangs(OpId op) const;
   /// The op that makes what `op` reads, -1 if its cuts are not known.
   [[nodiscard]] OpId maker(OpId op) const;
-  /// What counts of every cut of each front, the least for any of its ops.
+  /// What counts of every cut of each front.
   [[nodiscard]] std::vector<std::vector<double>> times() const;
   /// Seconds of all ops with their exchanges at most, by amount.
   [[nodiscard]] double longest() const;
@@ -45,7 +42,6 @@ class NeighbourForest {
   const Problem& problem_;
   NeighbourSum summed_;
   std::span<const ExtraTime> extra_;
-  const GatherTimes* gather_times_;
 };
 
 }  // namespace elk::schedule

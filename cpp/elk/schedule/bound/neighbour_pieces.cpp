@@ -44,10 +44,10 @@ void add_dim(std::int64_t held, std::int64_t needed, PieceNeed& piece) {
 }
 
 /// Adds the times of a cut to what others take that read as much.
-void add_times(const GatherTimes::CutSeconds& cut, Reading& need) {
-  need.whole = std::min(need.whole, cut.whole - cut.least);
+void add_times(const cost::LayoutCut& cut, Reading& need) {
+  need.whole = std::min(need.whole, (cut.whole - cut.execute).value);
   for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
-    need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.least);
+    need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.execute.value);
   }
 }
 
@@ -70,7 +70,7 @@ ShapeClasses<OpId, ExtraTime> distinct(std::span<const ExtraTime> extra, std::si
 
 CutShortlist listed(const cost::LayoutFloor& layout_floor, std::span<const double> times,
                     double free) {
-  CutShortlist found{.cuts = {}, .numbers = {}, .most = 0.0};
+  CutShortlist found{.cuts = {}, .most = 0.0};
   if (times.empty()) {
     return found;
   }
@@ -80,7 +80,6 @@ CutShortlist listed(const cost::LayoutFloor& layout_floor, std::span<const doubl
   for (std::size_t cut = 0; cut < times.size(); ++cut) {
     if (times[cut] < limit || cut + 1 == times.size()) {
       found.cuts.push_back(&layout_floor.cuts[cut]);
-      found.numbers.push_back(cut);
     }
   }
   return found;
@@ -90,22 +89,9 @@ ShapeClasses<CutId, Reading> readings(TableView<CutId, const cost::LayoutCut* co
   ShapeClasses<CutId, Reading> found;
   for (const cost::LayoutCut* cut : cuts) {
     found.of.push_back(reading_of(*cut, found.shapes));
-    add_times({.least = cut->execute.value, .whole = cut->whole.value, .turned = cut->turned},
-              found.shapes[found.of.back()]);
+    add_times(*cut, found.shapes[found.of.back()]);
   }
   return found;
-}
-
-void set_times(std::span<const GatherTimes::CutSeconds> times,
-               TableView<CutId, const std::size_t> numbers,
-               ShapeClasses<CutId, Reading>& readings) {
-  for (Reading& need : readings.shapes) {
-    need.whole = kInfinite;
-    need.turned = cost::kNotTurned;
-  }
-  for (const CutId cut : numbers.ids()) {
-    add_times(times[numbers[cut]], readings.shapes[readings.of[cut]]);
-  }
 }
 
 ShapeClasses<CutId, std::vector<std::int64_t>> results(

@@ -43,8 +43,7 @@ struct Reading {
 /// The cuts of an op that may be the best beside its neighbours.
 struct CutShortlist {
   Table<CutId, const cost::LayoutCut*> cuts;
-  Table<CutId, std::size_t> numbers;  // of the cuts
-  double most;                        // seconds of those that the last stands for, at least
+  double most;  // seconds of those that the last stands for, at least
 };
 
 /// `times`: of all cuts; what takes longer than the fastest by more than it takes to fetch what an
@@ -55,10 +54,6 @@ struct CutShortlist {
 /// Cuts come by what they read.
 [[nodiscard]] ShapeClasses<CutId, Reading> readings(
     TableView<CutId, const cost::LayoutCut* const> cuts);
-
-/// Gives readings other times, those of cut `numbers[i]` for number i.
-void set_times(std::span<const GatherTimes::CutSeconds> times,
-               TableView<CutId, const std::size_t> numbers, ShapeClasses<CutId, Reading>& readings);
 
 /// How the results of cuts lie, in order.
 [[nodiscard]] ShapeClasses<CutId, std::vector<std::int64_t>> results(

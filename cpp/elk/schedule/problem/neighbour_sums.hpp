@@ -27,13 +27,6 @@ struct NeighbourBound {
   Seconds time;
 };
 
-/// A bound of neighbours, and the factors of a cut of each op with which executes take it; empty
-/// where the cuts of an op are not known, or it had better take one of those that are not listed.
-struct NeighbourCuts {
-  NeighbourBound bound;
-  Table<OpId, Table<AxisId, std::int64_t>> cuts;
-};
-
 /// What counts of the seconds by which a cut of an op takes longer than `least`, and of those in
 /// which it fetches: what goes beyond `free` of the former, and `most` of each.
 struct ExtraTime {
@@ -48,19 +41,6 @@ struct ExtraTime {
   [[nodiscard]] double of_fetch(double time) const { return std::min(time, most); }
 
   friend bool operator==(const ExtraTime&, const ExtraTime&) = default;
-};
-
-/// Times that count instead of those of executes (`gather_bound`).
-struct GatherTimes {
-  struct CutSeconds {
-    double least;
-    double whole;              // in one step
-    cost::TimeOfSteps turned;  // in several
-  };
-  Table<OpId, std::size_t> kind_of;            // of each op; ops of a kind have one front
-  std::vector<std::vector<CutSeconds>> times;  // of each kind: of each cut of its front, or none
-  double still;   // what a second counts in which an op fetches, and no data pass
-  double uneven;  // what one counts by which its busiest core takes longer than all do together
 };
 
 /// All that it depends on. What is known of a front goes by where it is kept: an op's is worked out
@@ -83,6 +63,6 @@ struct NeighbourHash {
 };
 
 /// Kept from one compile to the next.
-using KnownNeighbours = Shelf<NeighbourKey, std::shared_ptr<const NeighbourCuts>, NeighbourHash>;
+using KnownNeighbours = Shelf<NeighbourKey, NeighbourBound, NeighbourHash>;
 
 }  // namespace elk::schedule

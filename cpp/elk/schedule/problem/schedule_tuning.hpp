@@ -48,31 +48,6 @@ inline constexpr int kPortMeans = 8;
 /// hand, not measured.
 inline constexpr double kMostOfNeighbours = 1.03;
 
-/// Times that executes take with preloads beside them, over what they take alone: above, the bound
-/// of hosting ops is not looked for. No case at hand was seen above it.
-inline constexpr double kHostedMost = 1.08;
-
-/// Part of the bound that is known already below which that of hosting ops is not worth a look at
-/// neighbours. Chosen by hand, not measured.
-inline constexpr double kHostedNear = 0.99;
-
-/// Prices that the bound of hosting ops tries for what passes, one after another. Chosen by hand,
-/// not measured.
-inline constexpr std::array kPricesOfPassing = {0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.13, 0.16};
-
-/// Prices that it tries for what meets, of the most. Chosen by hand, not measured.
-inline constexpr std::array kPricesOfMeeting = {0.25, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0};
-
-/// Prices that it tries for shields, of the longest. Chosen by hand, not measured.
-inline constexpr std::array kPricesOfShields = {0.05, 0.08, 0.11, 0.15, 0.2, 0.28, 0.4, 0.56};
-
-/// Rounds in which these prices are tried. Chosen by hand, not measured.
-inline constexpr int kPriceRounds = 2;
-
-/// Cuts of an op that the bound of hosting ops keeps, of which one is the best at any such prices.
-/// Chosen by hand, not measured.
-inline constexpr std::size_t kLikelyCuts = 24;
-
 /// Products after one that it is held against in the bound of pairs. Chosen by hand, not measured.
 inline constexpr std::size_t kPairsReach = 3;
 
