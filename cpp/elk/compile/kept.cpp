@@ -9,7 +9,6 @@
 #include "elk/compile/passes.hpp"
 #include "elk/cost/floor/activation_floor.hpp"
 #include "elk/cost/front/front.hpp"
-#include "elk/cost/front/trail.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/pricer.hpp"
 #include "elk/ir/op_key.hpp"
@@ -61,7 +60,7 @@ std::string cores_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
 }
 
 std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                      const cost::Constraints& constraints, HbmKey what) {
+                      const cost::Constraints& constraints) {
   KeyWriter out;
   add_cores(chip, out);
   const auto& [min_core_share, max_padding, thinning, looks] = constraints;
@@ -70,7 +69,7 @@ std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
     out.add(once ? 1 : 0);
   }
   if (reads_hbm(graph, op)) {
-    add_hbm(chip, what, out);
+    add_hbm(chip, HbmKey::NoRates, out);
   }
   return ir::op_key(graph, op) + std::move(out).key();
 }
@@ -146,9 +145,10 @@ std::string memory_key(const chip::Chip& chip) {
 
 cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                         const tile::TileModel& tiles, const cost::Constraints& constraints) {
-  const std::string key = front_key(graph, op, chip, constraints, HbmKey::Rates);
+  const std::string key = front_key(graph, op, chip, constraints);
   if (std::optional<cost::Front> known = fronts_.find(key)) {
     set_tensors(op, *known);
+    cost::retime(*known, chip);
     return std::move(*known);
   }
   cost::Front result = ir::is_collective(op.kind) ? cost::front(graph, op, chip, tiles, constraints)
@@ -157,7 +157,6 @@ cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Ch
   return result;
 }
 
-/// By what searches at other rates of the HBM left, and with what this one leaves.
 cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                            const tile::TileModel& tiles, const cost::Constraints& constraints) {
   cost::Pricer pricer(graph, op, chip, tiles);
@@ -167,20 +166,7 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
     rates.emplace(op, pricer.tiles());
     rates_.put(rates_key, *rates, std::size_t{10} << 10U);
   }
-  if (!reads_hbm(graph, op)) {
-    return cost::front(pricer, std::move(*rates), constraints, nullptr, nullptr);
-  }
-  const std::string key = front_key(graph, op, chip, constraints, HbmKey::NoRates);
-  if (const auto before = searches_.find(key)) {
-    cost::Front result =
-        cost::front(pricer, std::move(*rates), constraints, before->get(), nullptr);
-    set_tensors(op, result);
-    return result;
-  }
-  const auto left = std::make_shared<cost::SearchRecord>();
-  cost::Front result = cost::front(pricer, std::move(*rates), constraints, nullptr, left.get());
-  searches_.put(key, left, std::size_t{100} << 10U);
-  return result;
+  return cost::front(pricer, std::move(*rates), constraints);
 }
 
 std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& chip,
@@ -206,7 +192,6 @@ shard::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
 
 std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
   return {{"fronts", fronts_.reuse()},
-          {"searches", searches_.reuse()},
           {"rates", rates_.reuse()},
           {"executes", executes_.reuse()},
           {"handovers", known_.handovers.reuse()},

@@ -8,7 +8,6 @@
 #include "elk/base/shelf.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/front/front.hpp"
-#include "elk/cost/front/trail.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/schedule/problem/known.hpp"
 #include "elk/shard/split_cost.hpp"
@@ -28,11 +27,9 @@ struct Options;
 /// MiB at most.
 ///
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
-/// it as without. The front of an op that reads nothing from HBM does not depend on the HBM, nor do
-/// rates, estimates, handovers, bounds and simulations of executes: another HBM bandwidth leaves
-/// them. That of an op that reads from it does: which of its plans are prompt, how long its
-/// preloads take. Its search leaves a trail (`cost::Trail`), which at another rate tells the floor
-/// and the fastest plan without a search.
+/// it as without. Rates, estimates, handovers, bounds and simulations of executes do not depend on
+/// the rate of the HBM, and of fronts only how long preloads take: another HBM bandwidth leaves
+/// them.
 class Kept {
  public:
   [[nodiscard]] cost::Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -54,12 +51,12 @@ class Kept {
   [[nodiscard]] std::vector<std::pair<std::string, Reuse>> reuse() const;
 
  private:
+  /// A front afresh, with the rates of tiles that others left.
   [[nodiscard]] cost::Front searched(const ir::Graph& graph, const ir::Op& op,
                                      const chip::Chip& chip, const tile::TileModel& tiles,
                                      const cost::Constraints& constraints);
 
   Shelf<std::string, cost::Front> fronts_{std::size_t{48} << 20U};
-  Shelf<std::string, std::shared_ptr<const cost::SearchRecord>> searches_{std::size_t{48} << 20U};
   Shelf<std::string, tile::TileRates> rates_{std::size_t{8} << 20U};
   Shelf<std::string, shard::ChipExecute> executes_{std::size_t{8} << 20U};
   schedule::ProblemShelves known_;

@@ -20,6 +20,7 @@ struct PreloadState {
   std::int64_t hbm_bytes;                  // over all chips
   std::int64_t chip_hbm_bytes;             // of the busiest chip
   Seconds hbm_time;                        // of the busiest chip, latency aside
+  Seconds edge{0.0};                       // in which the busiest node lets it into a grid
   Seconds time;                            // max(hbm_time, link / rate)
   Seconds wire;                            // in which the busiest port or link carries data
   ExchangeCost distribute;                 // the rest, fetched from peers at the execute

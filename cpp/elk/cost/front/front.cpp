@@ -1,9 +1,7 @@
 #include "elk/cost/front/front.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -14,7 +12,6 @@
 #include "elk/cost/front/coarse.hpp"
 #include "elk/cost/front/collective_front.hpp"
 #include "elk/cost/front/search.hpp"
-#include "elk/cost/front/trail.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/cost/price/states.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -23,33 +20,14 @@
 namespace elk::cost {
 namespace {
 
-/// Searches until no tile beats the least times assumed; one that does lowers them. Leaves its
-/// trails, if asked to.
-SearchResult search(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints,
-                    SearchRecord* left) {
+/// Searches until no tile beats the least times assumed; one that does lowers them.
+SearchResult search(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints) {
   for (;;) {
-    Trail* trail = left != nullptr ? &left->trails.emplace_back() : nullptr;
-    FrontSearch attempt(pricer, rates, constraints, {.left = trail, .followed = nullptr});
+    FrontSearch attempt(pricer, rates, constraints);
     if (attempt.run()) {
       return attempt.found();
     }
   }
-}
-
-/// What a search finds by the trails of another one; nothing where they lead elsewhere.
-std::optional<SearchResult> followed(Pricer& pricer, tile::TileRates rates,
-                                     const Constraints& constraints,
-                                     const std::vector<Trail>& trails) {
-  for (const Trail& trail : trails) {
-    FrontSearch attempt(pricer, rates, constraints, {.left = nullptr, .followed = &trail});
-    if (attempt.run()) {
-      return attempt.found();
-    }
-    if (attempt.astray()) {
-      break;
-    }
-  }
-  return std::nullopt;
 }
 
 PlanOption priced(Pricer& pricer, const PlanFactors& candidate) {
@@ -62,31 +40,11 @@ PlanOption priced(Pricer& pricer, const PlanFactors& candidate) {
   return price(pricer.graph(), op, *plan, pricer.chip(), pricer);
 }
 
-bool by_candidate(const std::pair<PlanFactors, PlanOption>& a,
-                  const std::pair<PlanFactors, PlanOption>& b) {
-  return a.first < b.first;
-}
-
-/// The plans with their costs: those of `earlier` anew only by how long preloads take, where that
-/// is all that the rate of the HBM tells.
-std::vector<PlanOption> priced(Pricer& pricer, const std::vector<PlanFactors>& candidates,
-                               const SearchRecord* earlier, SearchRecord* left) {
+std::vector<PlanOption> priced(Pricer& pricer, const std::vector<PlanFactors>& candidates) {
   std::vector<PlanOption> options;
   options.reserve(candidates.size());
   for (const PlanFactors& candidate : candidates) {
-    if (earlier != nullptr && !pricer.fabric().grid()) {
-      const auto known =
-          std::lower_bound(earlier->options.begin(), earlier->options.end(), candidate,
-                           [](const auto& one, const PlanFactors& it) { return one.first < it; });
-      if (known != earlier->options.end() && known->first == candidate) {
-        retime(options.emplace_back(known->second).states, pricer.chip());
-        continue;
-      }
-    }
     options.push_back(priced(pricer, candidate));
-    if (left != nullptr) {
-      left->options.emplace_back(candidate, options.back());
-    }
   }
   return options;
 }
@@ -153,14 +111,6 @@ std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<SramFloor>& sr
   return result;
 }
 
-/// What is known, or the equal that an earlier search left: who keeps bounds goes by that.
-std::shared_ptr<const LayoutFloor> kept_if_equal(LayoutFloor known, const SearchRecord* earlier) {
-  if (earlier != nullptr && earlier->layout_floor != nullptr && *earlier->layout_floor == known) {
-    return earlier->layout_floor;
-  }
-  return std::make_shared<const LayoutFloor>(std::move(known));
-}
-
 bool before(const PlanOption& a, const PlanOption& b) {
   return std::tie(a.time, a.footprint.space, a.plan) < std::tie(b.time, b.footprint.space, b.plan);
 }
@@ -173,44 +123,26 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
     return collective_front(graph, op, chip, tiles);
   }
   Pricer pricer(graph, op, chip, tiles);
-  return front(pricer, tile::TileRates(op, pricer.tiles()), constraints, nullptr, nullptr);
+  return front(pricer, tile::TileRates(op, pricer.tiles()), constraints);
 }
 
-Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraints,
-            const SearchRecord* earlier, SearchRecord* left) {
-  std::optional<SearchResult> known =
-      earlier != nullptr ? followed(pricer, rates, constraints, earlier->trails) : std::nullopt;
-  const bool follows = known.has_value();
-  const SearchResult found = follows ? std::move(*known) : search(pricer, rates, constraints, left);
-  const auto with_costs = [&](const std::vector<PlanFactors>& plans) {
-    return priced(pricer, plans, earlier, left);
-  };
-  Front front{.options = with_costs(found.members),
+Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraints) {
+  const SearchResult found = search(pricer, rates, constraints);
+  Front front{.options = priced(pricer, found.members),
               .counts = found.counts,
               .fastest = 0,
               .floor = found.floor,
               .smallest = {found.smallest}};
-  std::vector<PlanOption> fastest = with_costs(found.fastest);
-  std::vector<PlanOption> prompt = with_costs(found.prompt);
-  if (left != nullptr) {
-    std::sort(left->options.begin(), left->options.end(), by_candidate);
-  }
+  std::vector<PlanOption> fastest = priced(pricer, found.fastest);
+  std::vector<PlanOption> prompt = priced(pricer, found.prompt);
   if (fastest.empty()) {
     return front;
   }
   std::vector<PlanOption> coarse = coarser(pricer, found.fastest.front(), fastest.front().time);
-  if (follows) {
-    front.floor.layout_floor = earlier->layout_floor;
-    front.floor.sram_floors = earlier->sram_floors;
-  } else {
-    front.floor.layout_floor = kept_if_equal(layout_floor(pricer, rates, front.floor), earlier);
-    front.floor.sram_floors =
-        sram_floors(pricer, rates, front.floor, largest_preload(fastest.front()));
-  }
-  if (left != nullptr) {
-    left->layout_floor = front.floor.layout_floor;
-    left->sram_floors = front.floor.sram_floors;
-  }
+  front.floor.layout_floor =
+      std::make_shared<const LayoutFloor>(layout_floor(pricer, rates, front.floor));
+  front.floor.sram_floors =
+      sram_floors(pricer, rates, front.floor, largest_preload(fastest.front()));
   std::vector<PlanOption> roomy;
   if (constraints.min_core_share <= 0.0 && constraints.max_padding <= 0.0) {
     roomy = roomier(pricer, front.floor.sram_floors, front.options);
@@ -231,6 +163,12 @@ Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraint
   front.fastest = static_cast<std::int32_t>(
       std::find_if(front.options.begin(), front.options.end(), is_chosen) - front.options.begin());
   return front;
+}
+
+void retime(Front& front, const chip::Chip& chip) {
+  for (PlanOption& option : front.options) {
+    retime(option.states, chip);
+  }
 }
 
 }  // namespace elk::cost

@@ -10,7 +10,13 @@
 #include "elk/ir/graph.hpp"
 #include "elk/tile/tile.hpp"
 
+namespace elk::tile {
+class TileRates;
+}
+
 namespace elk::cost {
+
+class Pricer;
 
 struct Constraints {
   double min_core_share = 0.0;  // of the chip's cores; 0: free
@@ -42,6 +48,12 @@ struct Front {
 };
 [[nodiscard]] Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                           const tile::TileModel& tiles, const Constraints& constraints);
+
+/// The front of an op that is no collective, with the memos of `pricer` and the rates of its tiles.
+[[nodiscard]] Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraints);
+
+/// Has preloads take as long as at the HBM rate of `chip`, on which nothing else of a front depends.
+void retime(Front& front, const chip::Chip& chip);
 
 /// Whether an op has more cuts than a search looks at one by one.
 [[nodiscard]] bool is_vast(const ir::Op& op, const chip::Chip& chip);

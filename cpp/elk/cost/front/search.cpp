@@ -7,15 +7,12 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
-#include "elk/chip/delivery.hpp"
 #include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
-namespace {}  // namespace
-
 bool is_vast(const ir::Op& op, const chip::Chip& chip) {
   const std::int64_t cores = chip::total_cores(chip);
   return count_cuts(all_factors(op, cores), cores, tuning::kVast) > tuning::kVast;
@@ -39,8 +36,7 @@ std::vector<PlanFactors> Collection::members() const {
   return result;
 }
 
-FrontSearch::FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints,
-                         Trails trails)
+FrontSearch::FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints)
     : pricer_(pricer),
       rates_(rates),
       op_(pricer.op()),
@@ -62,38 +58,25 @@ FrontSearch::FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constrain
       motion_(),
       members_{.archive = Archive(pricer.least_hbm()), .plans = {}},
       prompt_members_{.archive = Archive(pricer.least_hbm()), .plans = {}},
-      hbm_time_(chip_.hbm
-                    ? chip::hbm_time(chip_, static_cast<double>(pricer.least_hbm()), false).value
-                    : 0.0),
       slack_(count_cuts(all_factors_, cores_, tuning::kThinned) < tuning::kThinned
                  ? 0.0
                  : constraints.thinning),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       combinations_(tuning::kFewCombinations),
-      counts_{.complete = 0, .filtered = 0, .pareto = 0},
-      left_(trails.left),
-      followed_(trails.followed) {}
+      counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
 
 bool FrontSearch::run() {
   look_at_front();
-  if (followed_ != nullptr) {
-    return arrive();
-  }
-  if (left_ != nullptr) {
-    left_->known = known();
-  }
   if (coarse_ || vast_) {
     survey_all();
   }
   count_complete();
-  note_end();
   return sound_ || vast_;
 }
 
 /// A space in which nothing fits is looked at again, more closely each time.
 void FrontSearch::look_at_front() {
-  const std::int64_t& smallest = followed_ != nullptr ? followed_->smallest : smallest_;
   visit_all(factors_);
   if (coarse_ && fastest_.empty()) {
     coarse_ = false;
@@ -103,7 +86,7 @@ void FrontSearch::look_at_front() {
   }
   for (const std::int64_t most :
        {tuning::kMostCombinations, std::numeric_limits<std::int64_t>::max()}) {
-    if (fastest_.empty() && smallest <= room_ && (sound_ || vast_)) {
+    if (fastest_.empty() && smallest_ <= room_ && (sound_ || vast_)) {
       combinations_ = most;
       counts_.filtered = 0;
       visit_all(factors_);
@@ -132,7 +115,7 @@ void FrontSearch::visit(const Factors& factors, const elk::Interval<std::int64_t
     return;
   }
   for (const std::int64_t factor : factors[axis]) {
-    if (product * factor >= cores.end || !(sound_ || vast_) || astray_) {
+    if (product * factor >= cores.end || !(sound_ || vast_)) {
       break;
     }
     cut_by(axis, factor);
@@ -196,7 +179,7 @@ bool FrontSearch::arranged() {
 }
 
 void FrontSearch::leaf() {
-  if (astray_ || !arranged()) {
+  if (!arranged()) {
     return;
   }
   pricer_.measure(cut_);
@@ -206,18 +189,16 @@ void FrontSearch::leaf() {
   cut_.reduce = kNoExchange;
   const double compute = least_compute();
   const Merits before = corner(compute);
-  if (followed_ == nullptr) {
-    count_space(before.space, passes);
-  }
+  count_space(before.space, passes);
   if (before.space > room_) {
     return;
   }
   const bool covered = !passes || excluded(before, cut_wait_);
   const bool asks = covered && before.time > least_time_;
-  if ((asks && vast_) || skips(asks, compute) || astray_) {
+  if (asks && (vast_ || floor_.skips(cut_, compute))) {
     return;
   }
-  time_leaf();
+  time_whole();
   gained_ = rates_.gain() * whole_.time;
   bound(compute);
   if ((passes && !excluded(least_, cut_wait_)) || least_.time <= least_time_) {
@@ -292,7 +273,6 @@ void FrontSearch::weigh(bool allowed) {
   const double compute = pricer_.compute(motion_);
   if (!rates_.holds(compute, least, whole_)) {
     sound_ = false;
-    beaten_.push_back(met_);
   }
   point.time = pricer_.time(cut_, motion_, compute);
   compete(point.time);
@@ -369,7 +349,7 @@ SearchResult FrontSearch::found() const {
                       .prompt = prompt_members_.members(),
                       .fastest = fastest_,
                       .counts = counts_,
-                      .floor = followed_ != nullptr ? followed_->floor : floor_.result(),
+                      .floor = floor_.result(),
                       .smallest = smallest_};
   result.counts.pareto = static_cast<std::int64_t>(result.members.size());
   return result;

@@ -13,11 +13,19 @@
 #include "elk/cost/floor/floor_search.hpp"
 #include "elk/cost/front/archive.hpp"
 #include "elk/cost/front/front.hpp"
-#include "elk/cost/front/trail.hpp"
 #include "elk/cost/price/pricer.hpp"
 #include "elk/cost/price/temporal_factors.hpp"
 
 namespace elk::cost {
+
+/// A plan by what is enumerated: everything else follows by rule (partition::complete_plan).
+struct PlanFactors {
+  Table<AxisId, std::int64_t> factors;
+  Table<OperandId, Table<DimId, std::int64_t>> temporal;  // per operand; empty: whole
+
+  friend bool operator==(const PlanFactors&, const PlanFactors&) = default;
+  friend auto operator<=>(const PlanFactors&, const PlanFactors&) = default;
+};
 
 /// The members of a front in the making, with their plans.
 struct Collection {
@@ -55,28 +63,20 @@ struct SearchResult {
 ///
 /// A second front is that of the plans that leave every core an equal piece of the results, so that
 /// what reads them can work on them as they lie, by the time from the start of their preload: the
-/// first op of a model, and others behind a slow HBM, wait for it.
+/// first op of a model, and others behind a slow HBM, wait for it. That time is the least in which
+/// the ports let the preload in, so that a front does not depend on the rate of the HBM.
 ///
 /// Of a large space, the front looks at cuts by factors some steps apart and at those near its
 /// members; the floor and the fastest plan see every cut (`survey`). In a vast one they do as long
 /// as a budget of work lasts; then the floor takes cuts together by the factors already chosen, at
 /// the least that their tiles could take. There a tile that beats the rates starts only their
 /// search again: what it has found stays.
-///
-/// A search can leave a trail, or follow the one of another.
 class FrontSearch {
  public:
-  struct Trails {
-    Trail* left = nullptr;
-    const Trail* followed = nullptr;
-  };
-  FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints,
-              Trails trails);
+  FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constraints& constraints);
 
-  /// False where a tile beat the rates, or it went astray: then nothing found holds.
+  /// False where a tile beat the rates: then nothing found holds.
   [[nodiscard]] bool run();
-  /// Whether the trail to follow does not tell what a search would find.
-  [[nodiscard]] bool astray() const { return astray_; }
   [[nodiscard]] SearchResult found() const;
 
  private:
@@ -99,13 +99,6 @@ class FrontSearch {
                       std::int64_t ways);
   [[nodiscard]] bool arranged();
   [[nodiscard]] double least_compute();
-  [[nodiscard]] bool skips(bool asks, double compute);
-  [[nodiscard]] bool follow();
-  void time_leaf();
-  [[nodiscard]] bool holds_in_floor();
-  [[nodiscard]] SurveyStart known() const;
-  void note_end();
-  [[nodiscard]] bool arrive();
   void time_whole();
   void bound(double compute);
   void leaf();
@@ -140,7 +133,6 @@ class FrontSearch {
   bool coarse_;                // whether these are not all
   bool vast_;                  // whether there may be too many to see them all
   bool sound_ = true;          // no tile beat the rate
-  bool astray_ = false;        // off the trail
   bool prompt_ = false;        // whether the cut in hand may have prompt plans
   bool crossed_ = false;       // whether what only concerns several chips is known of it
   std::vector<AxisId> order_;  // in which a survey chooses the factors of axes
@@ -159,7 +151,6 @@ class FrontSearch {
   Motion motion_;
   Collection members_;
   Collection prompt_members_;         // by the time from the start of their preload
-  double hbm_time_;                   // of the op's HBM bytes at least
   double cut_wait_ = 0.0;             // for the preload of any plan under the cut, at least
   double slack_;                      // of a thinned front
   std::vector<PlanFactors> fastest_;  // at most one
@@ -168,11 +159,6 @@ class FrontSearch {
   std::int64_t smallest_;
   std::int64_t combinations_;  // of turns looked at under one cut, in the front of a vast space
   Counts counts_;
-  Trail* left_;  // null: none
-  const Trail* followed_;
-  std::size_t met_ = 0;              // cuts with room
-  std::size_t lowered_ = 0;          // of its rates, those taken over
-  std::vector<std::size_t> beaten_;  // cuts met before plans that beat the rates
 };
 
 }  // namespace elk::cost

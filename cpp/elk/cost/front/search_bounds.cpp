@@ -52,7 +52,7 @@ void FrontSearch::time_whole() {
 void FrontSearch::bound(double compute) {
   pricer_.reduce(cut_);
   crossed_ = false;
-  sound_ = holds_in_floor() && sound_;
+  sound_ = floor_.add(cut_, whole_, turns_) && sound_;
   least_ = corner(std::max(compute, gained_));
 }
 
@@ -101,9 +101,9 @@ double FrontSearch::least_wait() const {
   return wait(bytes);
 }
 
-/// Seconds until every core has received `bytes` of the op's HBM bytes.
+/// Seconds until every core has received `bytes` of the op's HBM bytes through its port.
 double FrontSearch::wait(std::int64_t bytes) const {
-  return std::max(hbm_time_, static_cast<double>(bytes) / chip_.interconnect.link_rate);
+  return static_cast<double>(bytes) / chip_.interconnect.link_rate;
 }
 
 /// Whether some member covers every plan that needs at least what `corner` does, and `wait` for its

@@ -100,18 +100,23 @@ std::vector<Partial> uncovered(std::vector<Partial> all) {
 }
 
 /// Seconds in which the busiest chip's HBM delivers what it reads. A grid takes in no more than its
-/// edges let through, all together and at the busiest node.
-Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, const Partial& sum) {
-  if (!chip.hbm || sum.chip_hbm == 0) {
+/// edges let through, all together and, in `edge`, at the busiest node.
+Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, std::int64_t bytes,
+                    Seconds edge) {
+  if (bytes == 0) {
     return {0.0};
   }
-  const auto amount = static_cast<double>(sum.chip_hbm);
-  const Seconds edge{static_cast<double>(sum.edge) / chip.interconnect.link_rate};
+  const auto amount = static_cast<double>(bytes);
   return std::max({chip::hbm_time(chip, amount, false), fabric.delivery(amount), edge});
 }
 
 Seconds port_time(Bytes received, const chip::Chip& chip) {
   return {static_cast<double>(received.value) / chip.interconnect.link_rate};
+}
+
+void set_times(PreloadState& state, const Fabric& fabric, const chip::Chip& chip) {
+  state.hbm_time = hbm_seconds(chip, fabric, state.chip_hbm_bytes, state.edge);
+  state.time = std::max(state.hbm_time, port_time(state.link, chip));
 }
 
 PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, const ir::Op& op,
@@ -121,14 +126,13 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
                       .link = {chip.hbm ? sum.link : 0},
                       .hbm_bytes = chip.hbm ? sum.hbm : 0,
                       .chip_hbm_bytes = chip.hbm ? sum.chip_hbm : 0,
-                      .hbm_time = hbm_seconds(chip, fabric, sum),
+                      .hbm_time = {0.0},
+                      .edge = {static_cast<double>(sum.edge) / chip.interconnect.link_rate},
                       .time = {0.0},
                       .wire = {0.0},
                       .distribute = fabric.exchange(sum.traffic)};
-  const Seconds port = port_time(result.link, chip);
-  result.time = std::max(result.hbm_time, port);
-  result.wire =
-      std::max(port, Seconds{static_cast<double>(sum.edge) / chip.interconnect.link_rate});
+  result.wire = std::max(port_time(result.link, chip), result.edge);
+  set_times(result, fabric, chip);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     for (const OperandId twin : op.operands.ids()) {
       if (partition::first_like(op, twin) == operands[i].operand) {
@@ -146,10 +150,9 @@ std::int64_t hbm_bytes(const partition::PieceSharing& sharing, std::int64_t d, b
 }
 
 void retime(std::vector<PreloadState>& states, const chip::Chip& chip) {
+  const Fabric fabric(chip);
   for (PreloadState& state : states) {
-    const auto amount = static_cast<double>(state.chip_hbm_bytes);
-    state.hbm_time = amount > 0.0 ? chip::hbm_time(chip, amount, false) : Seconds{0.0};
-    state.time = std::max(state.hbm_time, port_time(state.link, chip));
+    set_times(state, fabric, chip);
   }
 }
 

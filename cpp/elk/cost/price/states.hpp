@@ -38,7 +38,7 @@ struct HbmOperand {
                                                        const ir::Op& op, const Fabric& fabric,
                                                        const chip::Chip& chip, bool wide);
 
-/// Gives states their times at the HBM rate of `chip`, off grids.
+/// Gives states their times at the HBM rate of `chip`.
 void retime(std::vector<PreloadState>& states, const chip::Chip& chip);
 
 }  // namespace elk::cost
