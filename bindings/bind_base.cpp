@@ -1,8 +1,11 @@
+#include <cstdint>
 #include <exception>
+#include <string>
 
 #include <pybind11/pybind11.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/watch.hpp"
 
 namespace py = pybind11;
@@ -36,6 +39,27 @@ void translate(std::exception_ptr thrown) {
   }
 }
 
+#ifdef ELK_ABLATION
+void bind_mechanisms(py::module_& m) {
+  m.def(
+      "switch_off",
+      [](const std::string& mechanism, std::uint64_t seed) {
+        elk::mechanisms() = {};
+        elk::mechanisms().seed = seed;
+#define ELK_MECHANISM(name, title, files) elk::mechanisms().name = mechanism != #name;
+#include "elk/base/mechanisms.def"
+#undef ELK_MECHANISM
+      },
+      py::arg("mechanism"), py::arg("seed"),
+      "Works without one mechanism, or with all where it is empty.");
+}
+#endif
+
 }  // namespace
 
-void bind_base(py::module_& /*m*/) { py::register_local_exception_translator(&translate); }
+void bind_base([[maybe_unused]] py::module_& m) {
+  py::register_local_exception_translator(&translate);
+#ifdef ELK_ABLATION
+  bind_mechanisms(m);
+#endif
+}

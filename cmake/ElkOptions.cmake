@@ -36,6 +36,9 @@ target_compile_options(
     # GCC 12 sees uninitialised parts of a std::optional that is empty.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
 )
+if(ELK_ABLATION)
+  target_compile_definitions(elk_options INTERFACE ELK_ABLATION)
+endif()
 if(ELK_SANITIZE)
   target_compile_options(
     elk_options

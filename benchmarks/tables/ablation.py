@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import statistics
 import sys
 import time
@@ -25,6 +26,7 @@ from cases import MODELS
 from elk import _core
 
 POLICIES = ("elk-full", "elk-dyn")
+LISTED = Path(__file__).parents[2] / "cpp" / "elk" / "base" / "mechanisms.def"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +127,17 @@ def run(mechanisms: list[str], seeds: int, cases: Iterable[Contested]) -> Iterab
 
 def switch(off: str, seed: int) -> None:
     """Switches one mechanism off, or none, where this build can."""
-    if not hasattr(_core, "switch_off"):
-        if off or seed:
-            raise SystemExit("mechanisms and seeds need a build with -D ELK_ABLATION=ON")
-        return
-    _core.switch_off(off, seed)
+    switch_off = getattr(_core, "switch_off", None)
+    if switch_off is not None:
+        switch_off(off, seed)
+    elif off or seed:
+        raise SystemExit("mechanisms and seeds need a build with -D ELK_ABLATION=ON")
 
 
 def known_mechanisms() -> dict[str, tuple[str, str]]:
-    """Title and files of each mechanism that this build can switch off."""
-    return dict(_core.mechanisms()) if hasattr(_core, "mechanisms") else {}
+    """Title and files of each mechanism, from the list that the core is built with."""
+    found = re.findall(r'^ELK_MECHANISM\((\w+), "(.*)", "(.*)"\)$', LISTED.read_text(), re.M)
+    return {name: (title, files) for name, title, files in found}
 
 
 def means(rows: Iterable[Measured]) -> dict[tuple[str, str], Measured]:

@@ -13,6 +13,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/table.hpp"
 #include "elk/compile/aim.hpp"
 #include "elk/compile/bounds_book.hpp"
@@ -126,7 +127,8 @@ Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::
        {tuning::kLargeShare, tuning::kLargeShare / 2, tuning::kLargeShare / 4}) {
     const auto policy =
         share == tuning::kLargeShare ? std::optional(options.policy) : versions.without();
-    if (!options.waves || !policy || (!versions.has_none() && Watch::stops(options.watch))) {
+    if (!mechanisms().waves || !options.waves || !policy ||
+        (!versions.has_none() && Watch::stops(options.watch))) {
       break;
     }
     if (const auto waves = large_in_waves(whole.graph, split, chip, share)) {
@@ -147,7 +149,7 @@ Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const tile::T
 /// machine of more cores is worth an estimate.
 PooledPlan pooled(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Options& options, BoundsBook& spaces) {
-  const bool few_axes = chip::routed(chip);
+  const bool few_axes = mechanisms().pooled && chip::routed(chip);
   constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
   return {.about = few_axes ? shard::pooled_time(graph, chip, tiles, options.threads) : kNever,
           .plan = [&](schedule::Policy policy) {

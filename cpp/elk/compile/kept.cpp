@@ -191,16 +191,11 @@ shard::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
 }
 
 std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
-  return {{"fronts", fronts_.reuse()},
-          {"rates", rates_.reuse()},
-          {"executes", executes_.reuse()},
-          {"handovers", known_.handovers.reuse()},
-          {"gathers", known_.gathers.reuse()},
-          {"preloads", known_.preloads.reuse()},
-          {"bounds", known_.neighbours.reuse()},
-          {"executions", executions_.executed.reuse()},
-          {"loads", executions_.loads.reuse()},
-          {"passes", passes_.reuse()}};
+  return {{"fronts", fronts_.reuse()},           {"rates", rates_.reuse()},
+          {"executes", executes_.reuse()},       {"handovers", known_.handovers.reuse()},
+          {"gathers", known_.gathers.reuse()},   {"preloads", known_.preloads.reuse()},
+          {"bounds", known_.neighbours.reuse()}, {"executions", executions_.executed.reuse()},
+          {"loads", executions_.loads.reuse()},  {"passes", passes_.reuse()}};
 }
 
 }  // namespace elk::compile

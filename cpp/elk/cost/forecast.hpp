@@ -62,9 +62,9 @@ struct Timeline {
 
 /// What shapes contention on a chip.
 struct ContentionRules {
-  double port_drag;       // compute lost per share of the port in use: link rate / SRAM rate, or 0
-  Seconds hbm_latency;    // paid when the HBM was idle
-  bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
+  double port_drag;      // compute lost per share of the port in use: link rate / SRAM rate, or 0
+  Seconds hbm_latency;   // paid when the HBM was idle
+  bool regions = false;  // whether exchanges and preloads meet region by region, as on a grid
 };
 
 struct TimelineResult {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/parallel.hpp"
 
 namespace elk::shard {
@@ -86,8 +87,9 @@ std::vector<Sharding> proposals(const ir::Graph& graph, const chip::Chip& chip,
       [](const ShardingCosts& some) { return cheapest(some, {.price = 0.0, .silent = true}); },
       [](const ShardingCosts& some) { return replicated(some); }};
   std::vector<Sharding> result;
-  for (Sharding& one :
-       parallel_map(kKinds, [&](const Propose& propose) { return propose(ways); }, threads)) {
+  for (Sharding& one : parallel_map(
+           mechanisms().shard_search ? std::span(kKinds) : std::span(kKinds).subspan(1, 1),
+           [&](const Propose& propose) { return propose(ways); }, threads)) {
     if (std::find(result.begin(), result.end(), one) == result.end()) {
       result.push_back(std::move(one));
     }

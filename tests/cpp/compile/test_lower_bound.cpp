@@ -61,8 +61,8 @@ std::optional<program::Program> random_program(Problem& problem, Random& random)
   const std::vector<OpId> order = random_order(problem, random);
   const Bytes room = chip::room(problem.chip());
   const Bytes ahead{room.value / (1 + random.below(4))};
-  const schedule::Issue issue = schedule::issue(
-      problem, now, order, {.room = room, .preload_room = ahead, .not_before = {}});
+  const schedule::Issue issue =
+      schedule::issue(problem, now, order, {.room = room, .preload_room = ahead, .not_before = {}});
   if (issue.shortage) {
     return std::nullopt;
   }

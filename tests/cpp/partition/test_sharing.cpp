@@ -49,8 +49,7 @@ std::map<std::int64_t, std::int64_t> read_bytes(const test::OneOp& one, OperandI
         continue;
       }
       const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
-      elements *= std::min(op.axes[axis].size, (digit[axis] + 1) * tile) -
-                  (digit[axis] * tile);
+      elements *= std::min(op.axes[axis].size, (digit[axis] + 1) * tile) - (digit[axis] * tile);
     }
     if (seen.insert({core / chip.core.count, digit}).second) {
       bytes[core / chip.core.count] += elements * 2;

@@ -147,8 +147,8 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
     Sketch sketch(problem, fastest_plans(problem));
     const Arrangement usual = in_order(sketch.places());
     const double before = sketch.seconds(usual);
-    const AnnealingResult found = anneal(problem, sketch, usual, contention(problem),
-                                         {.most = 20'000, .seed = 5});
+    const AnnealingResult found =
+        anneal(problem, sketch, usual, contention(problem), {.most = 20'000, .seed = 5});
     EXPECT_LE(found.seconds, before);
     EXPECT_DOUBLE_EQ(sketch.seconds(found.arrangement), found.seconds);
     std::set<std::int32_t> numbers(found.arrangement.sequence.begin(),

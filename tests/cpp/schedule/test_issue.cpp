@@ -167,8 +167,9 @@ TEST(IssueOfManyOps, LetsNoMoreThan128PreloadsWait) {
   Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
   now.base.assign(graph.ops.size(), Bytes{1});
   now.piece.assign(graph.ops.size(), Bytes{1});
-  const Issue issue = schedule::issue(problem, now, problem.loaded(),
-                                  {.room = {100000}, .preload_room = {100000}, .not_before = {}});
+  const Issue issue =
+      schedule::issue(problem, now, problem.loaded(),
+                      {.room = {100000}, .preload_room = {100000}, .not_before = {}});
   ASSERT_GT(problem.loaded().size(), 190U);
   for (const OpId op : graph.ops.ids()) {
     const auto executed = std::lower_bound(problem.loaded().begin(), problem.loaded().end(), op);
@@ -191,9 +192,9 @@ TEST(IssueOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Table<OpId, Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
-  const Issue issue =
-      schedule::issue(problem, situation(problem, choices), problem.loaded(),
-                  {.room = chip::room(chip), .preload_room = chip::room(chip), .not_before = {}});
+  const Issue issue = schedule::issue(
+      problem, situation(problem, choices), problem.loaded(),
+      {.room = chip::room(chip), .preload_room = chip::room(chip), .not_before = {}});
   EXPECT_FALSE(issue.shortage);
   // The table of op 0 is picked by an input; that of op 4 by what op 2 makes.
   EXPECT_EQ(problem.loaded(), (std::vector<OpId>{OpId{0}, OpId{4}}));

@@ -19,7 +19,8 @@ namespace elk::schedule {
 namespace {
 
 /// A made-up cut.
-cost::LayoutCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written, double time) {
+cost::LayoutCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
+                    double time) {
   return {.read = std::move(read),
           .written = std::move(written),
           .moves = false,
@@ -68,8 +69,7 @@ double made_up(const Maker& change_maker, const Reader& change_reader, double fr
 double at_odds(double exchange, double element_time) {
   return made_up(
       [](cost::LayoutFloor& maker) {
-        maker.cuts = {cut({8, 64}, {4, 8}, 10e-9),
-                      cut({8, 64}, {8, 4}, 13e-9), kAnyOther};
+        maker.cuts = {cut({8, 64}, {4, 8}, 10e-9), cut({8, 64}, {8, 4}, 13e-9), kAnyOther};
       },
       [&](cost::LayoutFloor& reader) {
         reader.exchange = {exchange};

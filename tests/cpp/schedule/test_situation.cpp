@@ -39,7 +39,7 @@ struct Occupied {
 Occupied occupied(Problem& problem, const Table<OpId, Choice>& choices, Bytes room) {
   const Situation now = situation(problem, choices);
   const Issue issue = schedule::issue(problem, now, problem.loaded(),
-                                  {.room = room, .preload_room = room, .not_before = {}});
+                                      {.room = room, .preload_room = room, .not_before = {}});
   EXPECT_FALSE(issue.shortage);
   Table<OpId, program::OpPlan> ops;
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
@@ -177,7 +177,7 @@ TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
     const Situation now = situation(problem, choices);
     const Bytes room = some_room(problem, choices);
     const Issue issue = schedule::issue(problem, now, problem.loaded(),
-                                    {.room = room, .preload_room = room, .not_before = {}});
+                                        {.room = room, .preload_room = room, .not_before = {}});
     double booked = 0.0;  // seconds of a port that carries all of it alone
     double executes = 0.0;
     for (const OpId op : now.works.ids()) {

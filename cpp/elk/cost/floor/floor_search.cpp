@@ -161,10 +161,7 @@ FloorSearch::LeastTime FloorSearch::least(const Cut& cut, const tile::TileTime& 
   const double exchanges = ports(cut, 0.0);
   const double tiles = rates_.least(cut.tile);
   if (tiles + exchanges >= limit) {
-    return {.execute = limit,
-            .whole = limit,
-            .ports = limit,
-            .sound = true};
+    return {.execute = limit, .whole = limit, .ports = limit, .sound = true};
   }
   tells_steps_ = steps;
   by_steps_.fill(limit - exchanges);

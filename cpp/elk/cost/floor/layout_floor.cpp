@@ -103,7 +103,8 @@ class LayoutFloorSearch {
   using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
 
   [[nodiscard]] Shape shape(const Cut& cut) const {
-    return {counts(cut, subscript(activation_floor_.largest())), written(cut), activation_floor_.moved(cut) > 0};
+    return {counts(cut, subscript(activation_floor_.largest())), written(cut),
+            activation_floor_.moved(cut) > 0};
   }
 
   /// Whether the axes of a dimension number its indices, each once.

@@ -37,12 +37,12 @@ inline constexpr TimeOfSteps kNotTurned = [] {
 /// holds.
 struct LayoutCut {
   std::vector<std::int64_t> read;  // most indices needed, by dimension; 0: not told; empty: of none
-  std::vector<std::int64_t> written;    // most indices held of the result as it comes to rest
-  bool moves;                           // whether it has an exchange of activations in any case
-  Seconds execute;                      // at least
-  Seconds whole;                        // `execute` where all that a core needs is fetched at once
-  TimeOfSteps turned;                   // `execute` where the operand may rotate
-  Seconds ports;                        // as `execute`, with its exchanges spread over all ports
+  std::vector<std::int64_t> written;  // most indices held of the result as it comes to rest
+  bool moves;                         // whether it has an exchange of activations in any case
+  Seconds execute;                    // at least
+  Seconds whole;                      // `execute` where all that a core needs is fetched at once
+  TimeOfSteps turned;                 // `execute` where the operand may rotate
+  Seconds ports;                      // as `execute`, with its exchanges spread over all ports
 
   friend bool operator==(const LayoutCut&, const LayoutCut&) = default;
 };

@@ -7,6 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/cost/front/coarse.hpp"
@@ -54,7 +55,7 @@ std::vector<PlanOption> coarser(Pricer& pricer, const PlanFactors& plan, Seconds
   const bool rotates = std::any_of(plan.temporal.begin(), plan.temporal.end(),
                                    [](const auto& parts) { return !parts.empty(); });
   std::vector<PlanOption> result;
-  if (rotates || !pricer.fabric().grid()) {
+  if (!mechanisms().coarser || rotates || !pricer.fabric().grid()) {
     return result;
   }
   for (Table<AxisId, std::int64_t>& factors : coarser_cuts(pricer, plan.factors)) {
@@ -144,7 +145,7 @@ Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraint
   front.floor.sram_floors =
       sram_floors(pricer, rates, front.floor, largest_preload(fastest.front()));
   std::vector<PlanOption> roomy;
-  if (constraints.min_core_share <= 0.0 && constraints.max_padding <= 0.0) {
+  if (mechanisms().roomier && constraints.min_core_share <= 0.0 && constraints.max_padding <= 0.0) {
     roomy = roomier(pricer, front.floor.sram_floors, front.options);
   }
   const partition::ExecutePlan chosen = fastest.front().plan;

@@ -52,7 +52,8 @@ struct Front {
 /// The front of an op that is no collective, with the memos of `pricer` and the rates of its tiles.
 [[nodiscard]] Front front(Pricer& pricer, tile::TileRates rates, const Constraints& constraints);
 
-/// Has preloads take as long as at the HBM rate of `chip`, on which nothing else of a front depends.
+/// Has preloads take as long as at the HBM rate of `chip`, on which nothing else of a front
+/// depends.
 void retime(Front& front, const chip::Chip& chip);
 
 /// Whether an op has more cuts than a search looks at one by one.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/cost/exchange/cost_tuning.hpp"
@@ -58,9 +59,10 @@ FrontSearch::FrontSearch(Pricer& pricer, tile::TileRates& rates, const Constrain
       motion_(),
       members_{.archive = Archive(pricer.least_hbm()), .plans = {}},
       prompt_members_{.archive = Archive(pricer.least_hbm()), .plans = {}},
-      slack_(count_cuts(all_factors_, cores_, tuning::kThinned) < tuning::kThinned
-                 ? 0.0
-                 : constraints.thinning),
+      slack_(mechanisms().thinning &&
+                     count_cuts(all_factors_, cores_, tuning::kThinned) >= tuning::kThinned
+                 ? constraints.thinning
+                 : 0.0),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       combinations_(tuning::kFewCombinations),
@@ -92,7 +94,7 @@ void FrontSearch::look_at_front() {
       visit_all(factors_);
     }
   }
-  if (coarse_) {
+  if (coarse_ && mechanisms().refine) {
     refine();
   }
 }
@@ -183,7 +185,7 @@ void FrontSearch::leaf() {
     return;
   }
   pricer_.measure(cut_);
-  prompt_ = !vast_ && leaves_even_pieces();
+  prompt_ = mechanisms().even_pieces && !vast_ && leaves_even_pieces();
   cut_wait_ = least_wait();
   const bool passes = allowed();
   cut_.reduce = kNoExchange;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -172,7 +173,8 @@ void TemporalFactorLists::build(const Cut& cut) {
     turns_[slot].clear();
     pricer_.split(cut, slot, {}, turns_[slot].emplace_back());
     for (const DimId dim : pricer_.slots()[slot].dims.ids()) {
-      if (pricer_.slots()[slot].dims[dim].rotates && cut.held[slot].sharers > 1) {
+      if (mechanisms().rotations && pricer_.slots()[slot].dims[dim].rotates &&
+          cut.held[slot].sharers > 1) {
         append(cut, slot, dim);
       }
     }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/program/code/program_tuning.hpp"
 #include "elk/program/place/period.hpp"
@@ -130,7 +131,7 @@ Packing pack_any(const Strip& strip, const Unwanted& unwanted) {
   if (left < 0) {
     return {.offsets = {}, .again = true};
   }
-  if (const std::optional<Period> period = find_period(strip)) {
+  if (const auto period = mechanisms().period ? find_period(strip) : std::nullopt) {
     auto offsets = pack_rings(strip, *period, unwanted);
     const bool repeats = 2 * (period->end - period->begin) > strip.moments;
     if (offsets || (repeats && strip.pieces.size() > tuning::kLongStrip)) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/link_throughput.hpp"
@@ -65,7 +66,9 @@ struct Group {
 };
 
 Group group(const Problem& problem, NeighbourSum summed, const PairBound& pairs = {}) {
-  const NeighbourBound known = neighbour_bound(problem, summed, pairs.extra);
+  const NeighbourBound known = mechanisms().bound_neighbours
+                                   ? neighbour_bound(problem, summed, pairs.extra)
+                                   : NeighbourBound{.ops = {}, .time = {0.0}};
   Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0),
                .time = known.time.value + pairs.gain.value};
   Table<OpId, bool> counted(problem.front_of().size(), false);
@@ -279,7 +282,7 @@ class PortContention {
 double contended(const Problem& problem, const std::vector<FrontCorners>& shares,
                  const Table<OpId, double>& read, Seconds known) {
   const chip::Chip& chip = problem.chip();
-  if (chip::routed(chip) || chip.interconnect.overlaps_compute) {
+  if (!mechanisms().bound_contention || chip::routed(chip) || chip.interconnect.overlaps_compute) {
     return 0.0;
   }
   std::vector<double> hbm(shares.size(), 0.0);
@@ -310,9 +313,9 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
   const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
   if (chip.hbm) {
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
-    const double timeline = sram_bound(problem, read, rate);
+    const double timeline = mechanisms().bound_sram ? sram_bound(problem, read, rate) : 0.0;
     const PairBound pairs = pair_bound(problem, read, rate);
-    if (!pairs.ops.empty()) {
+    if (mechanisms().bound_pairs && !pairs.ops.empty()) {
       groups.push_back(group(problem, NeighbourSum::Executes, pairs));
     }
     result.hbm.value = bytes / (chip.hbm->rate * static_cast<double>(chip.chips)) * kRoundDown;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
@@ -31,7 +32,7 @@ class Annealer {
         sketch_(sketch),
         arrangement_(std::move(arrangement)),
         options_(options),
-        random_{.state = options.seed} {
+        random_{.state = options.seed + (1000 * mechanisms().seed)} {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
       likely_[front] = likely_choices(problem.fronts()[front], contention);
@@ -103,7 +104,9 @@ class Annealer {
       return false;
     }
     undo.arrangement = arrangement_;
-    return kind < tuning::kPlanMoves + tuning::kOrderMoves ? change_order() : change_ahead();
+    return kind < tuning::kPlanMoves + tuning::kOrderMoves || !mechanisms().look_ahead
+               ? change_order()
+               : change_ahead();
   }
 
   void take_back(const Undo& undo) {
@@ -123,7 +126,7 @@ class Annealer {
       return false;
     }
     set(place, next, undo);
-    if (random_.below(2) == 0) {
+    if (random_.below(2) == 0 && mechanisms().lead) {
       lead(place, undo);
     }
     return true;

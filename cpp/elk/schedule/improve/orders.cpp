@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"
@@ -163,7 +164,7 @@ Arrangement best_order(const Problem& problem, const Sketch& sketch, std::int64_
                        int threads, OrderSearch& search) {
   const std::vector<std::int32_t> numbers = heavy_loads(problem, sketch);
   describe(problem, sketch, numbers, search);
-  const std::int64_t most = numbers.size() > tuning::kMostHeavy
+  const std::int64_t most = !mechanisms().orders || numbers.size() > tuning::kMostHeavy
                                 ? 1
                                 : std::max<std::int64_t>(1, most_work / sketch.work());
   const Orders orders =

@@ -94,8 +94,7 @@ std::optional<Found> placed(Problem& problem, const Economy& economy, Proposal p
                       .times = {}};
   const Proposal& own = contender.proposal;
   contender.situation = situation(problem, own.choices);
-  contender.issue =
-      issue(problem, contender.situation, preload_order(problem, own), own.space);
+  contender.issue = issue(problem, contender.situation, preload_order(problem, own), own.space);
   if (contender.issue.shortage) {
     return std::nullopt;
   }

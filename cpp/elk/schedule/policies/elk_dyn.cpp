@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/mechanisms.hpp"
 #include "elk/schedule/improve/carried.hpp"
 #include "elk/schedule/improve/polish.hpp"
 #include "elk/schedule/policies/induction.hpp"
@@ -28,7 +29,7 @@ void propose_induced(Searcher& search) {
 /// One cut after another in as many ops as can take it, preloads in their largest state, or,
 /// where that does not fit, in their smallest.
 void propose_carried(Searcher& search) {
-  if (search.contenders().empty()) {
+  if (!mechanisms().carried || search.contenders().empty()) {
     return;
   }
   const Contender best = search.contenders().front();
@@ -53,7 +54,8 @@ void propose_polished(Searcher& search) {
   }
   const std::int64_t beside = chip::routed(chip) ? tuning::kPolishOnGrid : tuning::kPolish;
   std::int64_t left = chip.hbm ? beside : tuning::kPolishAtRest;
-  for (std::size_t i = 0; i < best.size() && left > 0 && !search.stopped(); ++i) {
+  for (std::size_t i = 0; mechanisms().polish && i < best.size() && left > 0 && !search.stopped();
+       ++i) {
     left -= polish(search.problem(), best[i], search.contention(),
                    {.most = left, .threads = search.threads()});
     search.keep(Policy::ElkDyn, std::move(best[i]));
@@ -64,7 +66,7 @@ void propose_polished(Searcher& search) {
 
 template <>
 void propose<Policy::ElkDyn>(Searcher& search) {
-  if (search.problem().chip().hbm) {
+  if (search.problem().chip().hbm && mechanisms().induction) {
     search.for_each_lateness([&] {
       for (const double share : {search.contention().share, 0.0, 0.5}) {
         if (!search.stopped()) {

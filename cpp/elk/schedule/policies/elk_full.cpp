@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/schedule/improve/anneal.hpp"
 #include "elk/schedule/improve/sketch.hpp"
@@ -27,9 +28,9 @@ struct Budget {
 Budget budget(Effort effort) {
   switch (effort) {
     case Effort::Fast:
-      return {.orders = 200'000, .anneal = 1'300'000, .moves = 150};
+      return {.orders = 200'000, .anneal = 1'500'000, .moves = 150};
     case Effort::Default:
-      return {.orders = 600'000, .anneal = 4'500'000, .moves = 2'000};
+      return {.orders = 600'000, .anneal = 6'000'000, .moves = 3'000};
     case Effort::Max:
       return {.orders = 10'000'000, .anneal = 200'000'000, .moves = 16'000};
   }
@@ -48,8 +49,8 @@ struct Rewritten {
   std::vector<std::pair<OpId, partition::ExecutePlan>> added;  // of ops
 };
 
-Rewritten annealed(const Problem& problem, const AnnealingStart& chain, const Contention& contention,
-                  const Budget& limits, AnnealingOptions options) {
+Rewritten annealed(const Problem& problem, const AnnealingStart& chain,
+                   const Contention& contention, const Budget& limits, AnnealingOptions options) {
   Problem own(problem);
   Sketch sketch(own, chain.start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
@@ -76,9 +77,8 @@ Proposal with_plans(Problem& problem, const Rewritten& one) {
 
 }  // namespace
 
-std::vector<Proposal> improve(Problem& problem, const Proposal& start,
-                              const Contention& contention, const FullOptions& options,
-                              OrderSearch& search) {
+std::vector<Proposal> improve(Problem& problem, const Proposal& start, const Contention& contention,
+                              const FullOptions& options, OrderSearch& search) {
   const Budget limits = budget(options.effort);
   AnnealingStart first{
       .start = {.choices = start.choices,
@@ -87,7 +87,10 @@ std::vector<Proposal> improve(Problem& problem, const Proposal& start,
   const Sketch sketch(problem, first.start);
   first.arrangement = best_order(problem, sketch, limits.orders, options.threads, search);
   std::vector<Proposal> result = {sketch.proposal(first.arrangement)};
-  std::vector<std::size_t> chains(tuning::kLeftFree.size());
+  std::vector<std::size_t> chains(mechanisms().left_free ? tuning::kLeftFree.size() : 1);
+  if (!mechanisms().annealing) {
+    return result;
+  }
   std::iota(chains.begin(), chains.end(), 0);
   const std::vector<Rewritten> found = parallel_map(
       chains,

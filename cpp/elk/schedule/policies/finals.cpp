@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/mechanisms.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -42,7 +43,7 @@ Found judged_best(const Judge& judge, std::vector<Found>& finals) {
   }
   std::stable_sort(rivals.begin(), rivals.end(),
                    [](const Found* a, const Found* b) { return is_shorter(*a, *b); });
-  if (!judge || rivals.size() == 1) {
+  if (!judge || !mechanisms().judge || rivals.size() == 1) {
     Found alone = *rivals.front();
     alone.judged.reset();
     return alone;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"
@@ -67,8 +68,11 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
       result.pop_back();
       break;
     }
+    if (!mechanisms().less_ahead) {
+      break;
+    }
   }
-  if (!result.empty() && !stores(problem).empty()) {
+  if (mechanisms().store_retries && !result.empty() && !stores(problem).empty()) {
     Situation held = candidate.situation;
     held.base = with_stores(problem, candidate, result.front().issued_before);
     result.push_back(issue(problem, held, order, proposal.space));

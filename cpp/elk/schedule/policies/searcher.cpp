@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/schedule/improve/align.hpp"
 #include "elk/schedule/policies/finals.hpp"
@@ -27,7 +28,8 @@ void Searcher::search(Policy policy) {
 
 void Searcher::search_on(Policy policy, Searcher& less) {
   take(policy, less);
-  bool again = misled_ || (entry(policy).takes_effort && problem_->chip().hbm);
+  bool again = mechanisms().search_again &&
+               (misled_ || (entry(policy).takes_effort && problem_->chip().hbm));
   for (int more = tuning::kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0;
        --more) {
     if (stopped()) {
@@ -83,6 +85,9 @@ void Searcher::sort_candidates() {
 }
 
 bool Searcher::consider(Policy policy, Proposal proposal) {
+  if (!mechanisms().align) {
+    return keep(policy, std::move(proposal));
+  }
   Proposal aligned = proposal;
   align(*problem_, aligned.choices, contention_, room_);
   const bool kept = keep(policy, std::move(proposal));
@@ -93,9 +98,8 @@ bool Searcher::keep(Policy policy, Proposal proposal) {
   Contender candidate{
       .policy = policy, .proposal = std::move(proposal), .situation = {}, .issue = {}, .times = {}};
   candidate.situation = situation(*problem_, candidate.proposal.choices);
-  candidate.issue =
-      issue(*problem_, candidate.situation, preload_order(*problem_, candidate.proposal),
-            candidate.proposal.space);
+  candidate.issue = issue(*problem_, candidate.situation,
+                          preload_order(*problem_, candidate.proposal), candidate.proposal.space);
   if (candidate.issue.shortage) {
     note(candidate.issue.shortage);
     return false;

@@ -10,6 +10,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
@@ -188,7 +189,7 @@ Key key_of(const ir::Op& op, OperandId operand, const partition::ExecutePlan& pl
 }  // namespace
 
 bool counts_links(const chip::Chip& chip, std::int64_t most) {
-  return chip::routed(chip) && chip::total_cores(chip) <= most;
+  return mechanisms().link_counts && chip::routed(chip) && chip::total_cores(chip) <= most;
 }
 
 cost::ExchangeCost exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/mechanisms.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/cost/price/gather.hpp"
@@ -29,7 +30,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
       moves_(chip, counts_links(chip, counting.most_cores)),
       deliveries_(chip, known_ != nullptr ? &known_->preloads : nullptr),
       counts_(counts_links(chip, counting.most_cores)),
-      recounts_(chip::routed(chip) && !counts_),
+      recounts_(chip::routed(chip) && !counts_ && mechanisms().link_counts),
       fronts_(std::move(fronts.all)),
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
@@ -321,7 +322,8 @@ cost::PreloadCost load(const cost::PreloadState& state, const chip::Chip& chip) 
 }
 
 cost::ContentionRules sharing(const chip::Chip& chip) {
-  const bool drags = chip.core.remote_access_blocks && chip.core.sram_rate > 0.0;
+  const bool drags =
+      mechanisms().port_drag && chip.core.remote_access_blocks && chip.core.sram_rate > 0.0;
   return {.port_drag = drags ? chip.interconnect.link_rate / chip.core.sram_rate : 0.0,
           .hbm_latency = chip.hbm ? chip.hbm->latency : Seconds{0.0},
           .regions = chip::routed(chip)};
