@@ -65,7 +65,9 @@ PANEL = (
     Contested(name="rn50-b8", model="resnet50", sizes={"batch": 8}),
     Contested(name="vit-b8", model="vit-base-16", sizes={"batch": 8}),
     Contested(name="bert-mesh", model="bert-large", sizes=BERT, chip="ipu-pod4-hbm-mesh"),
-    Contested(name="dit-meshw", model="dit-xl-2", sizes={"batch": 8}, chip="ipu-pod4-hbm-mesh-wide"),
+    Contested(
+        name="dit-meshw", model="dit-xl-2", sizes={"batch": 8}, chip="ipu-pod4-hbm-mesh-wide"
+    ),
     Contested(name="bert-bhole", model="bert-large", sizes=SHORT, chip="blackhole-p150"),
     Contested(name="bert-mk2", model="bert-large", sizes=SHORT, chip="ipu-mk2"),
     Contested(name="nerf-wafer", model="nerf", sizes={"rows": 16}, chip="palm-wafer"),
@@ -136,7 +138,9 @@ def switch(off: str, seed: int) -> None:
 
 def known_mechanisms() -> dict[str, tuple[str, str]]:
     """Title and files of each mechanism, from the list that the core is built with."""
-    found = re.findall(r'^ELK_MECHANISM\((\w+), "(.*)", "(.*)"\)$', LISTED.read_text(), re.M)
+    found = re.findall(
+        r'^ELK_MECHANISM\((\w+), "(.*)", "(.*)"\)$', LISTED.read_text(), re.MULTILINE
+    )
     return {name: (title, files) for name, title, files in found}
 
 
@@ -164,7 +168,9 @@ def change(before: Iterable[Measured], after: Iterable[Measured]) -> Change:
     both = [(old[key], new[key]) for key in old if key in new]
     latency, most = {}, {}
     for policy in POLICIES:
-        each = [(100 * (b.latency_s / a.latency_s - 1), a.case) for a, b in both if a.policy == policy]
+        each = [
+            (100 * (b.latency_s / a.latency_s - 1), a.case) for a, b in both if a.policy == policy
+        ]
         latency[policy] = statistics.fmean(share for share, _ in each)
         most[policy] = max(each)
     full = [(a, b) for a, b in both if a.policy == "elk-full"]
@@ -246,7 +252,7 @@ case by up to 0.8 % and the mean by about 0.1 %.
 A mechanism of over 100 lines enters with its row here, and leaves when its row says that it buys
 nothing (`CONTRIBUTING.md`).
 
-| mechanism | files | elk-full, mean / most % | most on | elk-dyn, mean / most % | bound, points | CPU % |
+| mechanism | files | elk-full, mean / most % | most on | elk-dyn, mean / most % | bound | CPU % |
 | --- | --- | --- | --- | --- | --- | --- |"""
 
 

@@ -80,7 +80,7 @@ inline constexpr std::size_t kCarriedCuts = 32;
 /// layouts became quicker to price.
 inline constexpr std::int64_t kPricedCores = 6;
 
-// Annealing (decisions 043 and 044).
+// Annealing (decision 043).
 
 /// Times what a move may cost now above which it is not worth a forecast. Chosen by hand, not
 /// measured.
