@@ -92,6 +92,18 @@ const ir::Tensor& stored(const ir::Graph& graph, const ir::Operand& operand) {
 
 }  // namespace
 
+double expected_share(const ir::Graph& graph, const ir::Op& op, OperandId operand,
+                      const ExecutePlan& plan) {
+  const ir::Operand& read = op.operands[operand];
+  if (!read.indirect) {
+    return 1.0;
+  }
+  const Table<AxisId, std::int64_t> tile = tiling(op, plan).tile;
+  const std::int64_t picks =
+      extent(stored(graph, read), read, read.indirect->dim, tile, tile).count;
+  return std::min(1.0, read.indirect->expected_picks / static_cast<double>(picks));
+}
+
 CoreNeeds::CoreNeeds(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                      const Table<AxisId, std::int64_t>& factors, const std::vector<AxisId>& order)
     : pieces_(projection(stored(graph, op.operands[operand]), op, op.operands[operand],

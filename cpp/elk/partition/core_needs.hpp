@@ -13,6 +13,11 @@
 
 namespace elk::partition {
 
+/// Of what the busiest core's part of an operand would be with every pick in a row of its own, the
+/// share that is expected; 1 where no index picks.
+[[nodiscard]] double expected_share(const ir::Graph& graph, const ir::Op& op, OperandId operand,
+                                    const ExecutePlan& plan);
+
 /// What runs of neighbouring cores need of one operand. Cores are those in use, numbered without
 /// gaps in the order of their ids.
 class CoreNeeds {

@@ -86,20 +86,11 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
     if (!partition::from_hbm(graph, operand) || partition::first_like(op, i) != i) {
       continue;
     }
-    double expected = 1.0;
-    if (operand.indirect) {
-      const auto dim = operand.indirect->dim;
-      const auto tensor = operand.tensor;
-      const partition::Tiling tiles = partition::tiling(op, option.plan);
-      const std::int64_t picks =
-          partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;
-      expected = std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
-    }
     const partition::PieceSharing sharing = partition::sharing(graph, op, i, option.plan, chip);
     const partition::Rotation turn = partition::rotation(op, i, option.plan, chip);
     result.push_back({.operand = i,
                       .full = option.footprint.operand[i],
-                      .expected = expected,
+                      .expected = partition::expected_share(graph, op, i, option.plan),
                       .sharing = sharing,
                       .pieces = ceil_div(std::min(option.cores, chip.core.count), sharing.copies),
                       .edge = edge,

@@ -18,19 +18,6 @@
 namespace elk::program {
 namespace {
 
-/// Of an indirect operand the share of the worst case that is expected to be picked.
-double expected_share(const PlacedOp& placed, OperandId k) {
-  const ir::Operand& operand = placed.op.operands[k];
-  if (!operand.indirect) {
-    return 1.0;
-  }
-  const Table<AxisId, std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  const std::int64_t picks = partition::extent(placed.graph.tensors[operand.tensor], operand,
-                                               operand.indirect->dim, tile, tile)
-                                 .count;
-  return std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
-}
-
 /// Bytes that the HBM of every chip reads of an operand, once for all that receive them or, where
 /// nothing is multicast, once for every ring of peers.
 void add_reads(const PlacedOp& placed, OperandId k, std::vector<std::int64_t>& hbm_bytes) {
@@ -66,7 +53,8 @@ void add_slices(const PlacedOp& placed, OperandId k, const Sharers& group,
   const Table<AxisId, std::int64_t> tile = tile_at(placed.op, placed.plan.execute, group.digit);
   const std::int64_t full = held_bytes(placed, k, tile).value;
   const std::int64_t part = partition::preload_piece({full}, placed.plan.divisor[k]).value;
-  const double expected = expected_share(placed, k);
+  const double expected =
+      partition::expected_share(placed.graph, placed.op, k, placed.plan.execute);
   std::map<std::pair<std::int64_t, std::size_t>, Cores> slices;  // by chip, part and slice
   for (std::size_t number = 0; number < group.cores.size(); ++number) {
     const std::int64_t chip = group.cores[number].value / placed.chip.core.count;

@@ -18,18 +18,14 @@ namespace {
 
 enum class Fill : std::uint8_t { Largest, Smallest };
 
-/// One front's plans by what they cost with every preload in its largest or smallest state.
-struct Ranked {
-  std::vector<StaircaseStep> steps;  // cost rises, space falls
-};
-
 Choice at_fill(const cost::Front& front, std::size_t option, Fill fill) {
   const auto last = static_cast<std::int32_t>(front.options[option].states.size()) - 1;
   return {.option = static_cast<std::int32_t>(option), .state = fill == Fill::Largest ? 0 : last};
 }
 
-Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill) {
-  std::vector<StaircaseStep> steps;
+/// A front's plans by what they cost with every preload in its largest or smallest state.
+Staircase ranked(const cost::Front& front, const Contention& contention, Fill fill) {
+  StaircaseSteps steps;
   for (std::size_t k = 0; k < front.options.size(); ++k) {
     const cost::PlanOption& plan = front.options[k];
     const Choice choice = at_fill(front, k, fill);
@@ -39,34 +35,25 @@ Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill)
                              (contention.late * state.time.value),
                      .space = plan.footprint.space});
   }
-  std::sort(steps.begin(), steps.end(), [](const StaircaseStep& a, const StaircaseStep& b) {
-    return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
-  });
-  Ranked result{.steps = {}};
-  for (const StaircaseStep& step : steps) {
-    if (result.steps.empty() || step.space < result.steps.back().space) {
-      result.steps.push_back(step);
-    }
-  }
-  return result;
+  return staircase(std::move(steps));
 }
 
 /// The cheapest plan of at most `limit` bytes; the smallest one where none is.
-const StaircaseStep& fastest_within(const Ranked& front, Bytes limit) {
-  const auto found = std::find_if(front.steps.begin(), front.steps.end(),
+const StaircaseStep& fastest_within(const Staircase& front, Bytes limit) {
+  const auto found = std::find_if(front.begin(), front.end(),
                                   [&](const StaircaseStep& step) { return step.space <= limit; });
-  return found != front.steps.end() ? *found : front.steps.back();
+  return found != front.end() ? *found : front.back();
 }
 
-std::vector<Ranked> rank_all(const Problem& problem, const Contention& contention, Fill fill) {
-  std::vector<Ranked> result;
+std::vector<Staircase> rank_all(const Problem& problem, const Contention& contention, Fill fill) {
+  std::vector<Staircase> result;
   for (const cost::Front& front : problem.fronts()) {
     result.push_back(ranked(front, contention, fill));
   }
   return result;
 }
 
-Table<OpId, Choice> choose(const Problem& problem, const std::vector<Ranked>& fronts,
+Table<OpId, Choice> choose(const Problem& problem, const std::vector<Staircase>& fronts,
                            const Table<OpId, Bytes>& limits) {
   Table<OpId, Choice> result;
   for (const OpId i : limits.ids()) {
@@ -134,7 +121,7 @@ Table<OpId, Bytes> limits(const Table<OpId, Bytes>& beside, Bytes execute, Bytes
 }
 
 /// All splits with preloads filled as `fill` says, in runs.
-std::vector<ShareRange> runs(const Problem& problem, const std::vector<Ranked>& fronts,
+std::vector<ShareRange> runs(const Problem& problem, const std::vector<Staircase>& fronts,
                              const Table<OpId, Bytes>& beside, Bytes room, Fill fill) {
   std::vector<ShareRange> result;
   for (std::int64_t k = 1; k < tuning::kSplitsTried; ++k) {
@@ -186,7 +173,7 @@ struct Rank {
 }  // namespace
 
 Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
-  const std::vector<Ranked> fronts = rank_all(problem, contention, Fill::Largest);
+  const std::vector<Staircase> fronts = rank_all(problem, contention, Fill::Largest);
   const Table<OpId, Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
   const Table<OpId, Choice> typical = choose(problem, fronts, all);
   Proposal result{.choices = choose(problem, fronts, beside_live(problem, typical, room)),
@@ -206,8 +193,8 @@ Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
 
 std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& contention, Bytes room,
                                    std::size_t count, int threads) {
-  const std::vector<Ranked> largest = rank_all(problem, contention, Fill::Largest);
-  const std::vector<Ranked> smallest = rank_all(problem, contention, Fill::Smallest);
+  const std::vector<Staircase> largest = rank_all(problem, contention, Fill::Largest);
+  const std::vector<Staircase> smallest = rank_all(problem, contention, Fill::Smallest);
   const Table<OpId, Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
   const Table<OpId, Bytes> beside = beside_live(problem, choose(problem, largest, all), room);
   std::vector<ShareRange> all_runs = runs(problem, largest, beside, room, Fill::Largest);

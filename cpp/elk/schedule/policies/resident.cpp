@@ -18,22 +18,15 @@
 namespace elk::schedule {
 namespace {
 
-/// A plan by its cost and the bytes that it keeps on every core.
-struct Stay {
-  Choice choice;
-  double cost;
-  Bytes bytes;
-};
-
 /// Bytes freed for each second added.
-double worth(const Stay& from, const Stay& to) {
-  return static_cast<double>((from.bytes - to.bytes).value) / std::max(to.cost - from.cost, 1e-15);
+double worth(const StaircaseStep& from, const StaircaseStep& to) {
+  return static_cast<double>((from.space - to.space).value) / std::max(to.cost - from.cost, 1e-15);
 }
 
 /// From the fastest plan to the one that keeps least, those at which a step is worth less than all
 /// before it: what is left out lies above a line between two others.
-std::vector<Stay> stays(const Problem& problem, const cost::Front& front,
-                        const Contention& contention, Bytes passing) {
+Staircase stays(const Problem& problem, const cost::Front& front, const Contention& contention,
+                Bytes passing) {
   const auto passes = [&](const cost::PlanOption& plan) {
     return plan.footprint.space - hbm_bytes(problem, plan);
   };
@@ -41,7 +34,7 @@ std::vector<Stay> stays(const Problem& problem, const cost::Front& front,
   for (const cost::PlanOption& plan : front.options) {
     least = std::min(least, passes(plan));
   }
-  std::vector<Stay> all;
+  StaircaseSteps all;
   for (std::size_t k = 0; k < front.options.size(); ++k) {
     const cost::PlanOption& plan = front.options[k];
     if (passes(plan) > std::max(least, passing)) {
@@ -49,16 +42,10 @@ std::vector<Stay> stays(const Problem& problem, const cost::Front& front,
     }
     all.push_back({.choice = {.option = static_cast<std::int32_t>(k), .state = 0},
                    .cost = contention.seconds(work(plan, plan.states.front(), plan.gather)),
-                   .bytes = hbm_bytes(problem, plan)});
+                   .space = hbm_bytes(problem, plan)});
   }
-  std::sort(all.begin(), all.end(), [](const Stay& a, const Stay& b) {
-    return std::tie(a.cost, a.bytes, a.choice.option) < std::tie(b.cost, b.bytes, b.choice.option);
-  });
-  std::vector<Stay> result;
-  for (const Stay& stay : all) {
-    if (!result.empty() && stay.bytes >= result.back().bytes) {
-      continue;
-    }
+  Staircase result;
+  for (const StaircaseStep& stay : staircase(std::move(all))) {
     while (result.size() > 1 &&
            worth(result[result.size() - 2], result.back()) <= worth(result.back(), stay)) {
       result.pop_back();
@@ -85,7 +72,7 @@ class Reside {
     }
     at_.assign(static_cast<std::size_t>(problem.op_count()), 0);
     for (const OpId op : first_ids<OpId>(problem.op_count())) {
-      total_ += steps(op).front().bytes;
+      total_ += steps(op).front().space;
       push(op);
     }
   }
@@ -95,7 +82,7 @@ class Reside {
       const OpId op = moves_.top().op;
       moves_.pop();
       std::size_t& at = at_[op];
-      total_ -= steps(op)[at].bytes - steps(op)[at + 1].bytes;
+      total_ -= steps(op)[at].space - steps(op)[at + 1].space;
       ++at;
       push(op);
     }
@@ -108,7 +95,7 @@ class Reside {
   }
 
  private:
-  [[nodiscard]] const std::vector<Stay>& steps(OpId op) const {
+  [[nodiscard]] const Staircase& steps(OpId op) const {
     const std::int32_t front = problem_.front_of()[op];
     return fronts_[static_cast<std::size_t>(front)];
   }
@@ -121,7 +108,7 @@ class Reside {
   }
 
   const Problem& problem_;
-  std::vector<std::vector<Stay>> fronts_;
+  std::vector<Staircase> fronts_;
   Table<OpId, std::size_t> at_;
   std::priority_queue<StayMove> moves_;
   Bytes total_{0};

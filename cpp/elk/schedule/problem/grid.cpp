@@ -154,17 +154,9 @@ std::vector<PreloadSlices> slices_of(const program::Loading& loading, OperandId 
 /// Bytes of one slice: of an operand whose rows an index picks, those expected.
 std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, OperandId k,
                          const cost::PlanOption& option, std::int64_t divisor) {
-  const ir::Operand& operand = op.operands[k];
   const std::int64_t whole = partition::preload_piece(option.footprint.operand[k], divisor).value;
-  if (!operand.indirect) {
-    return whole;
-  }
-  const Table<AxisId, std::int64_t> tile = partition::tiling(op, option.plan).tile;
-  const std::int64_t picks =
-      partition::extent(graph.tensors[operand.tensor], operand, operand.indirect->dim, tile, tile)
-          .count;
-  const double share = operand.indirect->expected_picks / static_cast<double>(picks);
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(whole) * std::min(1.0, share)));
+  const double share = partition::expected_share(graph, op, k, option.plan);
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(whole) * share));
 }
 
 /// Where the slices of an operand go: what the plan cuts, and which of the cuts tell slices apart.

@@ -125,6 +125,13 @@ StaircaseStep step(const cost::Front& front, std::size_t option, const Contentio
   return best;
 }
 
+/// The cheapest first; ties go to less space, then to the earlier option.
+void sort(StaircaseSteps& steps) {
+  std::sort(steps.begin(), steps.end(), [](const StaircaseStep& a, const StaircaseStep& b) {
+    return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
+  });
+}
+
 }  // namespace
 
 double Contention::seconds(const cost::ExecuteCost& work) const {
@@ -151,20 +158,23 @@ StaircaseSteps steps(const cost::Front& front, const Contention& contention) {
   for (std::size_t k = 0; k < front.options.size(); ++k) {
     result.push_back(step(front, k, contention, least_load));
   }
-  std::sort(result.begin(), result.end(), [](const StaircaseStep& a, const StaircaseStep& b) {
-    return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
-  });
+  sort(result);
   return result;
 }
 
-Staircase staircase(const cost::Front& front, const Contention& contention) {
+Staircase staircase(StaircaseSteps steps) {
+  sort(steps);
   Staircase result;
-  for (const StaircaseStep& candidate : steps(front, contention)) {
+  for (const StaircaseStep& candidate : steps) {
     if (result.empty() || candidate.space < result.back().space) {
       result.push_back(candidate);
     }
   }
   return result;
+}
+
+Staircase staircase(const cost::Front& front, const Contention& contention) {
+  return staircase(steps(front, contention));
 }
 
 Allocation allocate(const Problem& problem, const Staircase& stairs,

@@ -23,7 +23,7 @@ struct Contention {
 struct StaircaseStep {
   Choice choice;
   double cost;  // seconds: the execute, and what its preload takes beyond the least possible
-  Bytes space;  // of the op during its execute
+  Bytes space;  // of the op during its execute, or what it keeps for ever
 };
 
 /// All plans of a front, cheapest first.
@@ -32,6 +32,7 @@ using StaircaseSteps = std::vector<StaircaseStep>;
 
 /// The plans of one front that are worth space: cost rises and space falls from step to step.
 using Staircase = StaircaseSteps;
+[[nodiscard]] Staircase staircase(StaircaseSteps steps);
 [[nodiscard]] Staircase staircase(const cost::Front& front, const Contention& contention);
 
 /// Seconds that state `k` of an option adds: fetching from peers, and a slower preload.
