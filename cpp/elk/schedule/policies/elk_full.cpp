@@ -50,13 +50,15 @@ struct Rewritten {
 };
 
 Rewritten annealed(const Problem& problem, const AnnealingStart& chain,
-                   const Contention& contention, const Budget& limits, AnnealingOptions options) {
+                   const Contention& contention, const Budget& limits,
+                   const AnnealingOptions& options) {
   Problem own(problem);
   Sketch sketch(own, chain.start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
-  options.most = std::min(limits.anneal, limits.moves * places * sketch.work());
-  Watch::expect(options.watch, options.most);
-  const AnnealingResult found = anneal(own, sketch, chain.arrangement, contention, options);
+  AnnealingOptions limited = options;
+  limited.most = std::min(options.most, limits.moves * places * sketch.work());
+  Watch::expect(options.watch, limited.most);
+  const AnnealingResult found = anneal(own, sketch, chain.arrangement, contention, limited);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const Choice& choice = result.proposal.choices[op];
@@ -99,7 +101,7 @@ std::vector<Proposal> improve(Problem& problem, const Proposal& start, const Con
         chain.start.space.room -=
             Bytes{options.room.value / tuning::kPartsOfRoom * tuning::kLeftFree[i]};
         return annealed(problem, chain, contention, limits,
-                        {.most = 0, .seed = i, .watch = options.watch});
+                        {.most = limits.anneal, .seed = i, .watch = options.watch});
       },
       options.threads);
   for (const Rewritten& one : found) {

@@ -19,10 +19,9 @@ namespace elk::schedule {
                                                              std::span<const Contender> contenders,
                                                              Bytes room, int threads);
 
-/// The best of `finals`, of which there is at least one, by the judge of `options`. Those whose
-/// forecast is so far behind the best of their effort that they have not been seen to win are not
-/// put before it, and one that is alone needs none. What it said is left in `finals` and not asked
-/// again; the result has it only if it was to be asked here.
+/// The best of `finals`, of which there is at least one, by the judge of `options`; one that is
+/// alone needs none. What the judge said is left in `finals` and not asked again; the result has it
+/// only if it was to be asked here.
 [[nodiscard]] Found best_of(std::vector<Found>& finals, const SearchOptions& options);
 
 /// Throws `Infeasible`: of `shortage`, the least that any proposal had, or, where buffers of all

@@ -38,11 +38,10 @@ class PolicySearch {
   std::vector<Searcher> searchers_;
 };
 
-/// The best schedule of the policy and of every baseline below it, by the judge (design 6.6): a
-/// schedule whose forecast is so far behind the best that no judge has been seen to turn it round
-/// is not put before it. What a policy adds never depends on a policy above it, nor, where a
-/// problem recounts, on a higher effort: there, too, more effort never returns worse. Throws
-/// Infeasible with the op that does not fit, the limit, and by how many bytes.
+/// The best schedule of the policy and of every baseline below it, by the judge (design 6.6). What
+/// a policy adds never depends on a policy above it, nor, where a problem recounts, on a higher
+/// effort: there, too, more effort never returns worse. Throws Infeasible with the op that does not
+/// fit, the limit, and by how many bytes.
 [[nodiscard]] Found search(Problem& problem, const SearchOptions& options);
 
 }  // namespace elk::schedule
