@@ -42,7 +42,7 @@ BAR_SECOND_S = 0.5
 BAR_FULL_S, BAR_FULL_FILE_S, BAR_FULL_MIB = 1.0, 2.0, 1024.0
 FIRST, SECOND = "8 TB/s", "16 TB/s"  # of HBM
 BAR_OTHERS_S = 3.0  # every other file of models/
-KEPT = ("fronts", "searches", "rates", "executes", "handovers", "gathers", "bounds", "passes")
+KEPT = ("fronts", "rates", "executes", "handovers", "gathers", "bounds", "passes")
 LAYERS = (4, 16, 64, 256)
 
 

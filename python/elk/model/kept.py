@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _MOST_MODELS: Final = 4  # tile models with something kept
 _NAMES: Final = (
-    "fronts", "searches", "rates", "executes", "handovers", "gathers", "preloads", "bounds",
-    "executions", "loads", "passes",
+    "fronts", "rates", "executes", "handovers", "gathers", "preloads", "bounds", "executions",
+    "loads", "passes",
 )  # fmt: skip
 
 

@@ -66,6 +66,7 @@ void expect_same(const cost::Front& a, const cost::Front& b) {
   EXPECT_EQ(a.floor.link, b.floor.link);
   EXPECT_EQ(a.floor.corners, b.floor.corners);
   EXPECT_EQ(a.floor.port_uses, b.floor.port_uses);
+  EXPECT_EQ(a.floor.sram_floors, b.floor.sram_floors);
   ASSERT_NE(a.floor.layout_floor, nullptr);
   ASSERT_NE(b.floor.layout_floor, nullptr);
   EXPECT_EQ(*a.floor.layout_floor, *b.floor.layout_floor);
