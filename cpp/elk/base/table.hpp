@@ -15,7 +15,7 @@ namespace elk {
 template <class IdType>
 class Ids {
  public:
-  class iterator {
+  class iterator {  // NOLINT(readability-identifier-naming): as the standard has it
    public:
     using value_type = IdType;
     using difference_type = std::ptrdiff_t;
@@ -111,5 +111,5 @@ class TableView : public std::span<T> {
 
 }  // namespace elk
 
-template <class IdType>
+template <class IdType>  // NOLINTNEXTLINE(readability-identifier-naming): the standard's name
 inline constexpr bool std::ranges::enable_borrowed_range<elk::Ids<IdType>> = true;
