@@ -11,7 +11,9 @@ python benchmarks/tables/ablation.py table panel.csv > docs/what_each_mechanism_
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import math
 import re
 import statistics
 import sys
@@ -84,8 +86,8 @@ class Measured:
     case: str
     policy: str
     seed: int
-    latency_s: float
-    bound_s: float  # 0.0: withheld, which no build may do
+    latency_s: float  # infinite: the model does not fit
+    bound_s: float
     cpu_s: float
 
 
@@ -98,21 +100,24 @@ class Change:
     bound: float  # points of latency over bound under elk-full, in the mean
     cpu: float  # times, in the mean
     most_cpu: float
+    unfit: list[str]  # cases that fit no more, which count in none of the others
 
 
 def measured(one: Contested, policy: str, off: str, seed: int) -> Measured:
     """A row; what a compile leaves for the next goes with its model, so each loads its own."""
     model = elk.load_model(MODELS / f"{one.model}.onnx", bindings=one.sizes)
+    plan: elk.Plan | None = None
     begin = time.process_time()
-    plan = elk.compile(model, one.on(), policy=policy, progress=False, threads=1)
+    with contextlib.suppress(elk.InfeasibleError):
+        plan = elk.compile(model, one.on(), policy=policy, progress=False, threads=1)
     cpu = time.process_time() - begin
     return Measured(
         off=off,
         case=one.name,
         policy=policy,
         seed=seed,
-        latency_s=plan.simulate().latency_s,
-        bound_s=plan.bounds.lower_bound_s,
+        latency_s=plan.simulate().latency_s if plan else math.inf,
+        bound_s=plan.bounds.lower_bound_s if plan else math.inf,
         cpu_s=cpu,
     )
 
@@ -166,6 +171,8 @@ def means(rows: Iterable[Measured]) -> dict[tuple[str, str], Measured]:
 def change(before: Iterable[Measured], after: Iterable[Measured]) -> Change:
     old, new = means(before), means(after)
     both = [(old[key], new[key]) for key in old if key in new]
+    unfit = sorted({b.case for _, b in both if math.isinf(b.latency_s)})
+    both = [(a, b) for a, b in both if not math.isinf(b.latency_s)]
     latency, most = {}, {}
     for policy in POLICIES:
         each = [
@@ -183,6 +190,7 @@ def change(before: Iterable[Measured], after: Iterable[Measured]) -> Change:
         ),
         cpu=statistics.fmean(cpu),
         most_cpu=max(cpu),
+        unfit=unfit,
     )
 
 
@@ -233,7 +241,7 @@ def table(rows: list[Measured], titles: dict[str, tuple[str, str]]) -> None:
     for off, one in sorted(changes, key=lambda entry: -sum(entry[1].latency.values())):
         title, files = titles[off]
         cells = [f"{one.latency[policy]:+.2f} / {one.most[policy][0]:.1f}" for policy in POLICIES]
-        case = one.most["elk-full"][1]
+        case = ", ".join([one.most["elk-full"][1], *(f"{name} does not fit" for name in one.unfit)])
         print(
             f"| {title} | `{files}` | {cells[0]} | {case} | {cells[1]} "
             f"| {one.bound:+.2f} | {100 * (one.cpu - 1):+.0f} |"
