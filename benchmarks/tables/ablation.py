@@ -254,8 +254,8 @@ HEAD = """# What each mechanism buys
 switched off by itself, in a build with `-D ELK_ABLATION=ON`, on the {cases} cases of the panel in
 `benchmarks/tables/ablation.py`; a row says what that does to simulated latency (mean and most over
 the cases, in percent; more is worse), to latency over bound (points), and to the CPU seconds of a
-compile (percent). Numbers are the mean over seeds of the annealer: {seeds} here. Another seed moves one
-case by up to 0.8 %, BERT on the mesh by 3 %, and the mean by about 0.1 %.
+compile (percent). Numbers are the mean over seeds of the annealer: {seeds} here. Another seed
+moves one case by up to 0.8 %, BERT on the mesh by 3 %, and the mean by about 0.1 %.
 
 A mechanism of over 100 lines enters with its row here, and leaves when its row says that it buys
 nothing (`CONTRIBUTING.md`).
