@@ -22,9 +22,9 @@ enum class Action : std::uint8_t {
 };
 
 /// Senders that are no core.
-inline constexpr CoreId kEveryCore = CoreId::none;  // an input lies in equal shares on all
-inline constexpr CoreId kMemory{-2};                // HBM
-inline constexpr CoreId kAbroad{-3};                // another chip
+inline constexpr CoreId kEveryCore{-1};  // an input lies in equal shares on all
+inline constexpr CoreId kMemory{-2};     // HBM
+inline constexpr CoreId kAbroad{-3};     // another chip
 
 /// Bytes that a core received.
 struct Receipt {
