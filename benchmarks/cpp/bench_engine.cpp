@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/engine.hpp"
 #include "elk/sim/network/machine_network.hpp"
@@ -33,7 +34,7 @@ void BM_LoneFlows(benchmark::State& state) {
   Engine engine(links(lanes));
   Random random{1};
   const auto start = [&](Tag lane) {
-    const ResourceUse use{{static_cast<std::int32_t>(lane)}, 1};
+    const ResourceUse use{id_at<ResourceId>(lane), 1};
     engine.start({.tag = lane,
                   .bytes = {1 + random.below(1 << 20)},
                   .cap = {0},
@@ -70,7 +71,7 @@ void BM_Run(benchmark::State& state) {
     }
     while (!ended.empty()) {
       for (const Event& event : ended) {
-        const ResourceUse use{{static_cast<std::int32_t>(event.tag)}, 1};
+        const ResourceUse use{id_at<ResourceId>(event.tag), 1};
         if (left-- > 0) {
           engine.start({.tag = event.tag,
                         .bytes = {1 + random.below(1 << 20)},
@@ -119,7 +120,7 @@ void BM_Exchange(benchmark::State& state) {
   std::vector<Path> paths;
   for (std::int32_t from = 0; from < 1472; ++from) {
     for (std::int32_t k = 1; k <= state.range(0); ++k) {
-      paths.push_back(network.path({from}, {(from + (k * 31)) % 1472}));
+      paths.push_back(network.path(CoreId{from}, CoreId{(from + (k * 31)) % 1472}));
     }
   }
   Engine engine(network.machine());
