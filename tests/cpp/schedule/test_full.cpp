@@ -112,6 +112,31 @@ TEST(Sketch, ForecastsLongLayersByFewer) {
 
 /// Every place is in one group, and a group's ops have one front. Where two equal layers are called
 /// one, a place of the second is with its twin of the first.
+TEST(PlaceGroups, GroupsPlacesOfEqualSurroundings) {
+  const tile::TileModel tiles = test::analytic();
+  ir::Graph graph = test::transformer({.layers = 12});
+  ASSERT_TRUE(graph.repeat);
+  const std::int32_t period = graph.repeat->period;
+  graph.repeat->period *= 2;
+  graph.repeat->count /= 2;
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const Problem problem = test::problem(graph, chip, tiles);
+  const LayerPlaces places(problem);
+  const PlaceGroups found = alike(problem, places);
+  std::size_t grouped = 0;
+  for (std::size_t group = 0; group < found.groups.size(); ++group) {
+    for (const OpId place : found.groups[group]) {
+      EXPECT_EQ(found.of[place], static_cast<std::int32_t>(group));
+      EXPECT_EQ(&problem.front(place), &problem.front(found.groups[group].front()));
+      ++grouped;
+    }
+  }
+  EXPECT_EQ(grouped, places.all().size());
+  for (OpId place = places.begin(); place < places.begin() + period; ++place) {
+    EXPECT_EQ(found.of[place], found.of[id_at<OpId>(place.value + period)]);
+  }
+}
+
 /// A change and its opposite leave what was there; a sketch changed is one made anew.
 TEST(Sketch, FollowsChanges) {
   const tile::TileModel tiles = test::analytic();

@@ -32,6 +32,7 @@ class Annealer {
         sketch_(sketch),
         arrangement_(std::move(arrangement)),
         options_(options),
+        alike_(alike(problem, sketch.places())),
         random_{.state = options.seed + (1000 * mechanisms().seed)} {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
@@ -122,12 +123,24 @@ class Annealer {
     const OpId place = draw(sketch_.places().all());
     const auto front = static_cast<std::size_t>(problem_.front_of()[place]);
     const Choice next = draw(likely_[front]);
-    if (next == choice(place) || hopeless(place, next)) {
+    if (next == choice(place)) {
       return false;
     }
-    set(place, next, undo);
+    const std::vector<OpId> changed = draw_alike(place);
+    double lost = 0.0;
+    for (const OpId each : changed) {
+      lost += loss(each, next);
+    }
+    if (lost > tuning::kFarAbove * heat_) {
+      return false;
+    }
+    for (const OpId each : changed) {
+      set(each, next, undo);
+    }
     if (random_.below(2) == 0 && mechanisms().lead) {
-      lead(place, undo);
+      for (const OpId each : changed) {
+        lead(each, undo);
+      }
     }
     return true;
   }
@@ -153,6 +166,12 @@ class Annealer {
         }
       }
     }
+  }
+
+  /// The place alone or, every second time, all places alike.
+  std::vector<OpId> draw_alike(OpId place) {
+    const std::vector<OpId>& all = alike_.groups[subscript(alike_.of[place])];
+    return all.size() > 1 && random_.below(2) == 0 ? all : std::vector{place};
   }
 
   template <typename T>
@@ -210,6 +229,7 @@ class Annealer {
   Sketch& sketch_;
   Arrangement arrangement_;
   const AnnealingOptions& options_;
+  PlaceGroups alike_;
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
   cost::Forecaster forecaster_;

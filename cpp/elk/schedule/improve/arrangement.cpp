@@ -10,6 +10,24 @@
 #include "elk/base/table.hpp"
 
 namespace elk::schedule {
+namespace {
+
+/// The fronts of an op, of what makes its operands, and of what reads its results.
+std::vector<std::int32_t> surroundings(const Problem& problem, OpId op) {
+  const auto front = [&](OpId of) { return of == OpId::none ? -1 : problem.front_of()[of]; };
+  std::vector<std::int32_t> result{front(op)};
+  for (const ir::Operand& operand : problem.graph().ops[op].operands) {
+    const bool read = operand.access == ir::Access::Read;
+    result.push_back(read ? front(problem.lives().producer[operand.tensor]) : -1);
+  }
+  for (const OpId reader : problem.readers(op)) {
+    result.push_back(front(reader));
+  }
+  return result;
+}
+
+}  // namespace
+
 LayerPlaces::LayerPlaces(const Problem& problem)
     : layers_(problem.graph().repeat.value_or(
           ir::Repeat{.begin = OpId{0}, .period = problem.op_count(), .count = 1})) {
@@ -21,6 +39,26 @@ LayerPlaces::LayerPlaces(const Problem& problem)
       }
     }
   }
+}
+
+/// Of ops that stand at one place, one in the middle speaks: the first may find its inputs
+/// elsewhere.
+PlaceGroups alike(const Problem& problem, const LayerPlaces& places) {
+  std::map<std::vector<std::int32_t>, std::vector<OpId>> found;
+  for (const OpId place : places.all()) {
+    const std::int32_t layer = places.repeats(place) ? places.count() / 2 : 0;
+    found[surroundings(problem, place + (layer * places.period()))].push_back(place);
+  }
+  PlaceGroups result{
+      .groups = {},
+      .of = Table<OpId, std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
+  for (auto& [key, group] : found) {
+    for (const OpId place : group) {
+      result.of[place] = static_cast<std::int32_t>(result.groups.size());
+    }
+    result.groups.push_back(std::move(group));
+  }
+  return result;
 }
 
 Arrangement in_order(const LayerPlaces& places) {

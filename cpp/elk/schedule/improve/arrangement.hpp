@@ -36,6 +36,15 @@ class LayerPlaces {
   std::vector<OpId> loaded_;
 };
 
+/// Places in groups whose ops have one front, as have those that make their operands, and those
+/// that read their results: the ends of a model repeat what its layers do, and so do equal parts of
+/// one layer.
+struct PlaceGroups {
+  std::vector<std::vector<OpId>> groups;  // places, in order
+  Table<OpId, std::int32_t> of;           // the group of each op that is a place, or -1
+};
+[[nodiscard]] PlaceGroups alike(const Problem& problem, const LayerPlaces& places);
+
 /// The preloads of a layer, the same in each: their order, and how far ahead of its execute each
 /// may be issued.
 struct Arrangement {
