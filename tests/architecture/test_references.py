@@ -1,4 +1,4 @@
-"""Does what code and documents refer to exist: sections of the design, links, paths, decisions?"""
+"""Does what code and documents refer to exist: sections of the design, links, pages, paths?"""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 DESIGN = ROOT / "docs" / "design.md"
-DECISIONS = ROOT / "docs" / "decisions"
 CITING = ("cpp", "python", "bindings", "tests", "benchmarks", "docs")
 TEXTS = {".hpp", ".cpp", ".h", ".py", ".pyi", ".md", ".toml", ".txt", ".cmake", ".ipynb", ".sh"}
-PAGES = [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 # Where a path in backticks may begin: documents name files as includes and imports do.
 HOMES = ("", "cpp", "cpp/elk", "python", "python/elk", "docs", "benchmarks")
 
 NUMBER = r"\d+(?:\.\d+)*"
 CITATION = re.compile(rf"\b[Dd]esign ({NUMBER}(?:(?:,| and|, and| to) {NUMBER})*)")
+NAMED_PAGE = re.compile(r"\bdocs/[\w./-]+\.md\b")
 HEADING = re.compile(rf"^#+ ({NUMBER})\.? ", re.MULTILINE)
 COMMENT_BREAK = re.compile(r"\n[ \t]*(?:///?|#:?|\*|>)?[ \t]*")
 ADDED = re.compile(r"^`[^`]+`, new:$", re.MULTILINE)  # in a recipe
@@ -67,46 +66,36 @@ def broken_paths(text: str) -> Iterator[str]:
             yield path
 
 
-def unlisted(folder: Path, readme: str) -> Iterator[str]:
-    """The decisions in `folder` that its README does not list by their number."""
-    listed = set(re.findall(r"^- \[(\d+)\]\(([^)]+)\)", readme, re.MULTILINE))
-    for page in sorted(folder.rglob("*.md")):
-        name = page.relative_to(folder).as_posix()
-        if name != "README.md" and (page.name.split("-")[0], name) not in listed:
-            yield name
-
-
 def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("folder", CITING)
-def test_every_cited_section_of_the_design_exists(folder: str) -> None:
+def test_every_section_of_the_design_and_every_page_that_is_named_exists() -> None:
     known = sections(DESIGN.read_text("utf-8"))
-    files = [p for p in (ROOT / folder).rglob("*") if p.suffix in TEXTS and p.is_file()]
-    assert files
-    this = Path(__file__).resolve()
-    missing = {
-        (relative(p), number)
-        for p in files
-        if p.resolve() != this
-        for number in cited(p.read_text("utf-8"))
-        if number not in known
-    }
+    missing = set()
+    for folder in CITING:
+        files = [p for p in (ROOT / folder).rglob("*") if p.suffix in TEXTS and p.is_file()]
+        assert files, folder
+        for path in files:
+            if path.resolve() == Path(__file__).resolve():
+                continue
+            text = path.read_text("utf-8")
+            missing |= {(relative(path), n) for n in cited(text) if n not in known}
+            missing |= {
+                (relative(path), page)
+                for page in NAMED_PAGE.findall(text)
+                if not (ROOT / page).exists()
+            }
     assert missing == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=relative)
-def test_every_link_and_path_of_a_page_leads_to_a_file(page: Path) -> None:
-    text = page.read_text("utf-8")
-    assert list(broken_links(text, page.parent)) == []
-    assert list(broken_paths(text)) == []
-
-
-def test_every_decision_is_listed_and_numbered_once() -> None:
-    assert list(unlisted(DECISIONS, (DECISIONS / "README.md").read_text("utf-8"))) == []
-    numbers = [p.name.split("-")[0] for p in DECISIONS.rglob("*.md") if p.name != "README.md"]
-    assert sorted(numbers) == [f"{n:03d}" for n in range(1, len(numbers) + 1)]
+def test_every_link_and_path_of_a_page_leads_to_a_file() -> None:
+    broken = set()
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        broken |= {(relative(page), link) for link in broken_links(text, page.parent)}
+        broken |= {(relative(page), path) for path in broken_paths(text)}
+    assert broken == set()
 
 
 def test_the_architecture_stays_a_short_page() -> None:
@@ -120,14 +109,9 @@ def test_the_rules_see_what_they_refuse(tmp_path: Path) -> None:
     design = "# Title\n## 6. Scheduling\n### 6.1 Induction\n```\n## 7. No heading\n```\n"
     assert sections(design) == {"6", "6.1"}
     page = "[a](README.md) [b](gone.md) [c](#here) [d](#gone) [e](https://x.org/y.md)\n# Here\n"
-    (tmp_path / "README.md").write_text("# Decisions\n- [001](part/001-a.md) A.\n", "utf-8")
+    (tmp_path / "README.md").write_text("# Decisions\n", "utf-8")
     assert list(broken_links(page, tmp_path)) == ["gone.md", "#gone"]
     assert list(broken_links("[f](README.md#gone) [g](README.md#decisions)", tmp_path)) == [
         "README.md#gone"
     ]
     assert list(broken_paths("`base/units.hpp` `base/gone.hpp` `elk.plan/1`")) == ["base/gone.hpp"]
-    (tmp_path / "part").mkdir()
-    for name in ("001-a.md", "002-b.md"):
-        (tmp_path / "part" / name).write_text("# A\n", "utf-8")
-    readme = (tmp_path / "README.md").read_text("utf-8")
-    assert list(unlisted(tmp_path, readme)) == ["part/002-b.md"]

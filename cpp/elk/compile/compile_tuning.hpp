@@ -10,8 +10,8 @@ namespace elk::compile::tuning {
 
 // Fronts and searches.
 
-/// Close looks at the vast spaces of a model, all together (decision 020). Grown by a twelfth so
-/// that DiT's projection of heads ends within it.
+/// Close looks at the vast spaces of a model, all together (docs/decisions/operator.md). Grown by a
+/// twelfth so that DiT's projection of heads ends within it.
 inline constexpr std::int64_t kLooks = 85'000;
 
 /// Work of the ideal's own search, in ops that are timed. Chosen by hand, not measured.
@@ -28,7 +28,7 @@ inline constexpr std::int64_t kMostPlayed = 10'000;
 /// by hand, not measured.
 inline constexpr std::int64_t kMostNodes = 256;
 
-// Shardings (decisions 059 and 065).
+// Shardings (docs/decisions/pods.md).
 
 /// Times that the estimate of a sharding may be above its plan. Chosen by hand, not measured.
 inline constexpr double kOverestimate = 1.5;
@@ -42,7 +42,7 @@ inline constexpr double kPooledOverestimate = 1.1;
 /// Chosen by hand, not measured.
 inline constexpr double kImproved = 1.1;
 
-// Waves (decision 056).
+// Waves (docs/decisions/schedule.md).
 
 /// Share of all SRAM above which what an op reads from HBM is large: of two such ops in a row the
 /// second has no room to be loaded beside the first. Two caches of half of all SRAM each, as those
@@ -58,7 +58,7 @@ inline constexpr double kWorthwhile = 0.1;
 /// model twice as large as a chip still fits.
 inline constexpr std::int64_t kMostWaves = 16;
 
-// Work that is kept (decision 057).
+// Work that is kept (docs/decisions/schedule.md).
 
 /// Bytes that the passes hold for each op, about: plans of policies, and how far their search is.
 /// Estimated by hand.

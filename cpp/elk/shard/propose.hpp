@@ -13,7 +13,7 @@
 /// them.
 namespace elk::shard::tuning {
 
-// Prices of kept bytes (decision 060).
+// Prices of kept bytes (docs/decisions/pods.md).
 
 /// Times that the price of a kept byte rises, each by eight, until what is kept fits. Chosen by
 /// hand, not measured.
@@ -22,7 +22,7 @@ inline constexpr int kPriceRises = 12;
 /// Times that a price which fits is then halved. Chosen by hand, not measured.
 inline constexpr int kPriceHalvings = 4;
 
-// Dynamic programming (decision 058).
+// Dynamic programming (docs/decisions/pods.md).
 
 /// States before an op that are kept. Chosen by hand, not measured.
 inline constexpr std::size_t kMostSurvivors = 64;

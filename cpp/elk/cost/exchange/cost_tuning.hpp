@@ -11,7 +11,7 @@ namespace elk::cost::tuning {
 // Floors.
 
 /// Cuts of an op up to which a grid of factors is not made coarser. ResNet-50 took 100 s where
-/// every cut was looked at (decision 020); the number was chosen by hand.
+/// every cut was looked at (docs/decisions/operator.md); the number was chosen by hand.
 inline constexpr std::int64_t kSpacedCuts = 2000;
 
 /// By how much a grid of factors is made coarser at a time. Chosen by hand, not measured.
@@ -40,7 +40,7 @@ inline constexpr double kAlone = 20.0;
 /// Times the floor up to which cuts are listed that copy less. Chosen by hand, not measured.
 inline constexpr double kFewerCopies = 1.5;
 
-// Fronts (decision 020).
+// Fronts (docs/decisions/operator.md).
 
 /// Cuts of an op from which its front is thinned. Chosen by hand, not measured.
 inline constexpr std::int64_t kThinned = 2048;

@@ -8,7 +8,7 @@
 /// them.
 namespace elk::program::tuning {
 
-// Placement (decision 053).
+// Placement (docs/decisions/schedule.md).
 
 /// Moments of a ring at most: beyond, there is little to gain. Chosen by hand, not measured.
 inline constexpr std::int32_t kLongestRing = 512;

@@ -12,7 +12,7 @@ namespace elk::schedule::tuning {
 // Grids: what is counted link by link.
 
 /// Cores of a grid up to which forecasts count every exchange link by link. Beyond, counting would
-/// take a compile minutes (decision 063).
+/// take a compile minutes (docs/decisions/pods.md).
 inline constexpr std::int64_t kMostCounted = 8192;
 
 /// Cores up to which every exchange is counted, not only those that cross chips. With 130, a
@@ -26,8 +26,9 @@ inline constexpr std::int64_t kPairsAnOp = 368;
 // Issue of preloads.
 
 /// Preloads that wait for their executes at most. A model of many small ops would fill SRAM with
-/// thousands, at no gain, and their placement would take quadratic time. Decision 049: growth
-/// measured on chains of up to 100,000 ops; the number itself was chosen by hand.
+/// thousands, at no gain, and their placement would take quadratic time
+/// (docs/decisions/schedule.md). Growth measured on chains of up to 100,000 ops; the number itself
+/// was chosen by hand.
 inline constexpr std::size_t kMostWaiting = 128;
 
 // Bounds.
@@ -80,7 +81,7 @@ inline constexpr std::size_t kCarriedCuts = 32;
 /// layouts became quicker to price.
 inline constexpr std::int64_t kPricedCores = 6;
 
-// Annealing (decision 043).
+// Annealing (docs/decisions/schedule.md).
 
 /// Times what a move may cost now above which it is not worth a forecast. Chosen by hand, not
 /// measured.
@@ -137,7 +138,7 @@ inline constexpr std::int64_t kPolishOnGrid = 2 * tuning::kPolish;
 inline constexpr std::int64_t kPolishAtRest = 4 * tuning::kPolish;
 
 /// Parts of the room that chains from the best start leave unused: buffers in whole ranges of
-/// addresses need more than their sum. Decision 045; the numbers were chosen by hand.
+/// addresses need more than their sum (docs/decisions/schedule.md). Chosen by hand.
 inline constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
 
 /// What moves of a chain may cost at first, of the mean time of a place. Chosen by hand, not

@@ -21,7 +21,7 @@ inline constexpr std::size_t kBucketsAnItem = 4;
 /// Buckets at most. Chosen by hand, not measured.
 inline constexpr std::size_t kMostBuckets = 1 << 14;
 
-// Shares of flows (decision 082).
+// Shares of flows (docs/decisions/simulation.md).
 
 /// Flows of a resource that are not worth to be looked at for those that have left. Chosen by hand,
 /// not measured.
