@@ -63,7 +63,7 @@ CODES = (
          "shape, or large weights stayed in another process",
          "give each input of the model one array of its shape, and load the model there"),
     Code("emulate_kernel", _INPUT, "No kernel of the emulator computes an operator; the message "
-         "names it", "see docs/emulation_coverage.md"),
+         "names it", "see docs/operators.md"),
     Code("emulate_not_held", "InternalError", "An emulated core needs an element that it does not "
          "hold", "report it"),
     Code("emulate_overlap", "InternalError", "Two buffers of a program overlap while both live",

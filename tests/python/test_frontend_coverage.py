@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -41,7 +42,10 @@ def test_most_cases_of_numbers_are_planned_or_folded() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_page_in_the_docs_is_what_the_command_prints() -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "tables" / "onnx_coverage.py")]
+def test_the_page_without_emulation_is_what_the_command_prints() -> None:
+    script = ROOT / "benchmarks" / "tables" / "operators_table.py"
+    command = [sys.executable, str(script), "--planned"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert PAGE.read_text(encoding="utf-8").splitlines() == printed.splitlines()
+    before, heading, types = PAGE.read_text("utf-8").partition("\n## Node tests by operator type\n")
+    emulation = re.compile(r"(?<= \|)(?:[^|\n]*\|){4}$", re.MULTILINE)  # the last four cells
+    assert (before + heading + emulation.sub("", types)).splitlines() == printed.splitlines()

@@ -11,7 +11,7 @@ from elk.base.policies import BUILT_UP, POLICIES
 from elk.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how_elk_plans.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_what_the_command_lists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,10 @@ PAGE = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    """The code of the page that runs without a cluster."""
+    here, _, clusters = PAGE.partition("\n## Clusters\n")
+    assert clusters
+    return re.findall(rf"^```{language}\n(.*?)^```$", here, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture

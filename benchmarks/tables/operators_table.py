@@ -1,22 +1,26 @@
-"""What becomes of ONNX's own test models, as Markdown.
+"""What becomes of ONNX's own test models, planned and emulated, as Markdown.
 
-python benchmarks/tables/onnx_coverage.py > docs/operators.md
+python benchmarks/tables/operators_table.py > docs/operators.md
+python benchmarks/tables/operators_table.py --planned    # without emulation
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 
+from emulated_cases import PASSED, EmulatedRow
+from emulated_cases import rows as emulated_rows
 from onnx_coverage import KINDS, Row, rows
 
-HEAD = """# Models and operators
+HEAD = """# Operators
 
-What becomes of the test models of the `onnx` package; `python benchmarks/tables/onnx_coverage.py`
-prints this page. A case is
+What becomes of the test models of the `onnx` package, which
+`python benchmarks/tables/operators_table.py` prints as this page. A case is
 
 - *planned*: every op is a tensor expression, cut along any of its axes;
 - *opaque*: some op is planned whole for each independent row, and timed by the declared rule of
@@ -25,18 +29,24 @@ prints this page. A case is
 - *folded*: computed from constants and shapes before anything is planned;
 - *refused*: an error names node, type, shapes and the reason.
 
-A plan needs shapes that are numbers. "Constants" counts the cases among them that are planned or
+A plan needs shapes that are numbers. *Constants* counts the cases among them that are planned or
 folded only when inputs that decide shapes are constants: the shape of a Reshape, the k of a TopK,
-the scales of a Resize. `DECIDING` in `tests/support/onnx_cases.py` lists these inputs.
+the scales of a Resize (`DECIDING` in `tests/support/onnx_cases.py`). The numbers of every case that
+is not refused are compared with those that ONNX expects (`tests/python/test_frontend_nodes.py`).
 
-The numbers of every case that is not refused are compared with those that ONNX expects in
-`tests/python/test_frontend_nodes.py`.
+Node tests are also run with real numbers ([emulation.md](emulation.md)): planned on the preset
+`tiny` (64 cores of 64 KiB) by the policy `basic`, every byte moved. *Right* counts those whose
+results are what ONNX expects, which is all that run; *on many cores* those of them in which some op
+ran on more than one core, for a plan may leave cores idle or have nothing to compute; *no kernel*
+those with an op or an eight-bit float that the emulator does not compute.
 """
 
 LEGEND = """
-"Numeric" are the cases whose inputs and outputs are all tensors of numbers or truth values; the
+*Numeric* are the cases whose inputs and outputs are all tensors of numbers or truth values; the
 last three columns are of these. The models of kind `real` are those that the package holds in
 their place: the same nodes, with weights that are constants of the graph."""
+
+ENDS = ("planned", "opaque", "view", "folded", "refused")
 
 COMPOSED = [
     (
@@ -82,13 +92,26 @@ COMPOSED = [
 ]
 
 
-def line(row: Row) -> str:
-    refused = "; ".join(f"{reason} ({n})" for reason, n in row.reasons.most_common())
+def listed(reasons: Counter[str]) -> str:
+    return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
+
+
+def line(row: Row, emulated: EmulatedRow | None) -> str:
+    """A row of the table of types; without `emulated` it lacks the cells of emulation."""
+    counts = [row.cases, *(row.found[end] for end in ENDS), row.constants]
     kinds = ", ".join(sorted(row.op_kinds))
-    counts = [row.found[kind] for kind in ("planned", "opaque", "view", "folded", "refused")]
-    numbers = " | ".join(str(n) if n else "" for n in counts)
-    cells = [row.name, str(row.cases), *numbers.split(" | "), str(row.constants or ""), kinds]
-    return "| " + " | ".join([*cells, refused]) + " |"
+    cells = [row.name, *(f"{n:,}" if n else "" for n in counts), kinds, listed(row.reasons)]
+    if emulated is not None:
+        right = sum(emulated.found[end] for end in PASSED)
+        numbers = (right, emulated.found["partitioned"], emulated.found["no kernel"])
+        cells += [f"{n:,}" if n else "" for n in numbers] + [listed(missing(emulated))]
+    return "| " + " | ".join(cells) + " |"
+
+
+def missing(row: EmulatedRow) -> Counter[str]:
+    """What kept cases from a kernel."""
+    kinds = {why.partition(": ")[2]: n for why, n in row.reasons.items() if "no kernel: " in why}
+    return Counter({why.removeprefix("no kernel for "): n for why, n in kinds.items()})
 
 
 def totals(name: str, found: list[Row]) -> str:
@@ -99,13 +122,38 @@ def totals(name: str, found: list[Row]) -> str:
     covered = inside - numeric["refused"]
     share = f"{100 * covered / inside:.1f} %" if inside else ""
     opaque = f"{100 * numeric['opaque'] / inside:.1f} %" if inside else ""
-    cells = [total[kind] for kind in ("planned", "opaque", "view", "folded", "refused")]
     constants = sum(row.constants for row in found)
-    numbers = " | ".join(f"{n:,}" for n in (count, *cells, constants, inside, covered))
+    cells = (count, *(total[end] for end in ENDS), constants, inside, covered)
+    numbers = " | ".join(f"{n:,}" for n in cells)
     return f"| {name} | {numbers} | {share} | {opaque} |"
 
 
+def table_of_types(found: list[Row], emulated: list[EmulatedRow] | None) -> None:
+    cells = "type | cases | planned | opaque | view | folded | refused | constants | kinds of ops"
+    print(f"| {cells} | refused because |", end="")
+    print(" right | on many cores | no kernel | no kernel for |" if emulated else "")
+    print("| --- |" + " ---: |" * 7 + " --- | --- |", end="")
+    print(" ---: | ---: | ---: | --- |" if emulated else "")
+    every = Row("**all**")
+    runs = EmulatedRow(every.name)
+    for row in found:
+        every.found += row.found
+        every.constants += row.constants
+    for run in emulated or ():
+        runs.found += run.found
+    print(line(every, runs if emulated else None))
+    by_name = {row.name: row for row in emulated or ()}
+    for row in found:
+        print(line(row, by_name.get(row.name)))
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--planned", action="store_true", help="leave out what is emulated")
+    emulated = None if parser.parse_args().planned else emulated_rows()
+    for row in emulated or ():
+        if row.found["mismatch"] or row.found["crash"]:
+            sys.exit(f"{row.name} is wrong: {dict(row.found)}, {dict(row.reasons)}")
     found = {kind: rows(kind) for kind in KINDS}
     print(HEAD)
     print("## Totals\n")
@@ -121,15 +169,8 @@ def main() -> None:
     print("| types | become |\n| --- | --- |")
     for types, become in COMPOSED:
         print(f"| {types} | {become} |")
-    print()
-    print("## Node tests by operator type\n")
-    print(
-        "| type | cases | planned | opaque | view | folded | refused | constants | kinds of ops "
-        "| reasons |"
-    )
-    print("| --- |" + " ---: |" * 7 + " --- | --- |")
-    for row in found["node"]:
-        print(line(row))
+    print("\n## Node tests by operator type\n")
+    table_of_types(found["node"], emulated)
 
 
 if __name__ == "__main__":
