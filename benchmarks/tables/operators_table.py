@@ -1,14 +1,13 @@
 """What becomes of ONNX's own test models, planned and emulated, as Markdown.
 
 python benchmarks/tables/operators_table.py > docs/operators.md
-python benchmarks/tables/operators_table.py --planned    # without emulation
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
@@ -114,7 +113,7 @@ def missing(row: EmulatedRow) -> Counter[str]:
     return Counter({why.removeprefix("no kernel for "): n for why, n in kinds.items()})
 
 
-def totals(name: str, found: list[Row]) -> str:
+def totals(name: str, found: Sequence[Row]) -> str:
     total: Counter[str] = sum((row.found for row in found), Counter())
     numeric: Counter[str] = sum((row.numeric for row in found), Counter())
     count = sum(row.cases for row in found)
@@ -128,12 +127,14 @@ def totals(name: str, found: list[Row]) -> str:
     return f"| {name} | {numbers} | {share} | {opaque} |"
 
 
-def table_of_types(found: list[Row], emulated: list[EmulatedRow] | None) -> None:
-    cells = "type | cases | planned | opaque | view | folded | refused | constants | kinds of ops"
-    print(f"| {cells} | refused because |", end="")
-    print(" right | on many cores | no kernel | no kernel for |" if emulated else "")
-    print("| --- |" + " ---: |" * 7 + " --- | --- |", end="")
-    print(" ---: | ---: | ---: | --- |" if emulated else "")
+def table_of_types(found: Sequence[Row], emulated: Sequence[EmulatedRow] | None) -> Iterator[str]:
+    planned = "type | cases | planned | opaque | view | folded | refused | constants"
+    head = f"| {planned} | kinds of ops | refused because |"
+    rule = "| --- |" + " ---: |" * 7 + " --- | --- |"
+    if emulated is not None:
+        head += " right | on many cores | no kernel | no kernel for |"
+        rule += " ---: | ---: | ---: | --- |"
+    yield from (head, rule)
     every = Row("**all**")
     runs = EmulatedRow(every.name)
     for row in found:
@@ -141,36 +142,39 @@ def table_of_types(found: list[Row], emulated: list[EmulatedRow] | None) -> None
         every.constants += row.constants
     for run in emulated or ():
         runs.found += run.found
-    print(line(every, runs if emulated else None))
+    yield line(every, None if emulated is None else runs)
     by_name = {row.name: row for row in emulated or ()}
     for row in found:
-        print(line(row, by_name.get(row.name)))
+        yield line(row, by_name.get(row.name))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--planned", action="store_true", help="leave out what is emulated")
-    emulated = None if parser.parse_args().planned else emulated_rows()
-    for row in emulated or ():
-        if row.found["mismatch"] or row.found["crash"]:
-            sys.exit(f"{row.name} is wrong: {dict(row.found)}, {dict(row.reasons)}")
-    found = {kind: rows(kind) for kind in KINDS}
-    print(HEAD)
-    print("## Totals\n")
-    print(
+def page(
+    found: Mapping[str, Sequence[Row]], emulated: Sequence[EmulatedRow] | None
+) -> Iterator[str]:
+    """The lines of the page; without `emulated` they lack the columns of emulation."""
+    yield from (HEAD, "## Totals", "")
+    yield (
         "| kind | cases | planned | opaque | view | folded | refused | of all, constants "
         "| numeric | not refused | share | opaque share |"
     )
-    print("| --- |" + " ---: |" * 11)
+    yield "| --- |" + " ---: |" * 11
     for kind, table in found.items():
-        print(totals(kind, table))
-    print(LEGEND)
-    print("\n## How composed types are planned\n")
-    print("| types | become |\n| --- | --- |")
+        yield totals(kind, table)
+    yield LEGEND
+    yield from ("", "## How composed types are planned", "")
+    yield from ("| types | become |", "| --- | --- |")
     for types, become in COMPOSED:
-        print(f"| {types} | {become} |")
-    print("\n## Node tests by operator type\n")
-    table_of_types(found["node"], emulated)
+        yield f"| {types} | {become} |"
+    yield from ("", "## Node tests by operator type", "")
+    yield from table_of_types(found["node"], emulated)
+
+
+def main() -> None:
+    emulated = emulated_rows()
+    for row in emulated:
+        if row.found["mismatch"] or row.found["crash"]:
+            sys.exit(f"{row.name} is wrong: {dict(row.found)}, {dict(row.reasons)}")
+    print("\n".join(page({kind: rows(kind) for kind in KINDS}, emulated)))
 
 
 if __name__ == "__main__":
