@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from elk.chip.presets import SCHEMA, find, get, load_chip, names, preset_file
+from elk.chip.presets import find, get, load_chip, names, preset_file
+from elk.chip.tables import SCHEMA
 
 __all__ = ["SCHEMA", "find", "get", "load_chip", "names", "preset_file"]

@@ -14,11 +14,23 @@ from pydantic import Field, ValidationError, model_validator
 
 from elk import _core
 from elk.base import quantity
-from elk.chip.check import ChipError, complaint_of_core, complaints_of_pydantic
+from elk.chip.check import ChipError, complaint_of_core, complaints_of_pydantic, unit_of
 from elk.chip.confidence import Confidence, flat
-from elk.chip.published import Published
 from elk.chip.replace import changed
-from elk.chip.tables import Core, Count, Energy, Hbm, Host, InterChip, Interconnect, Table, Text
+from elk.chip.tables import (
+    SCHEMA,
+    Core,
+    Count,
+    Energy,
+    Hbm,
+    Host,
+    InterChip,
+    Interconnect,
+    Published,
+    Table,
+    Text,
+)
+from elk.chip.write import write_tables
 from elk.errors import InvalidInputError
 
 
@@ -173,9 +185,7 @@ class Chip(Table):
         Raises:
             ChipFileError: The file cannot be written, or its suffix is none of these formats.
         """
-        from elk.chip.write import write_chip  # noqa: PLC0415 the writer knows chips
-
-        write_chip(self, Path(fspath(path)))
+        write_tables(tables_of(self), Path(fspath(path)))
 
     def to_core(self) -> _core.Chip:
         """The core's own struct, validated."""
@@ -250,6 +260,36 @@ class Chip(Table):
             for key, value in self.summary().items()
         )
         return f"<table><caption><b>{html.escape(self.name)}</b></caption>{rows}</table>"
+
+
+def tables_of(chip: Chip) -> dict[str, Any]:
+    """What a file says of `chip`: all keys, quantities as texts that read back exactly."""
+    tables: dict[str, Any] = {"schema": SCHEMA}
+    for key, value in chip.to_dict().items():
+        inner = isinstance(value, dict)
+        tables[key] = (
+            {name: _written(leaf, (key, name)) for name, leaf in value.items()} if inner else value
+        )
+    if chip.streaming:
+        tables = (
+            {key: tables[key] for key in ("schema", "name")}
+            | {"streaming": chip.streaming}
+            | tables
+        )
+    if chip.published:
+        totals = chip.published.model_dump(mode="json", exclude_none=True)
+        tables["published"] = {
+            name: _written(total, ("published", name)) for name, total in totals.items()
+        }
+    if chip.confidence:
+        marks = chip.confidence.model_dump(mode="json")
+        tables["confidence"] = {level: names for level, names in marks.items() if names}
+    return tables
+
+
+def _written(value: Any, path: tuple[str, ...]) -> Any:
+    unit = unit_of(Chip, path)
+    return quantity.show_exactly(value, unit) if unit else value
 
 
 _ANY_HBM = Hbm.model_validate(

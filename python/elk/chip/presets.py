@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from elk.chip.check import ChipError, complaints_about_bare_numbers, nearest
+from elk.chip.chip import Chip
+from elk.chip.documents import Document, read_document
+from elk.chip.tables import SCHEMA
 from elk.errors import ChipFileError, InvalidInputError
 
-if TYPE_CHECKING:
-    from elk.chip.chip import Chip
-    from elk.chip.documents import Document
-
-SCHEMA = "elk.chip/1"
 _PRESETS = Path(__file__).parents[1] / "data" / "chips"
 
 
@@ -47,8 +46,6 @@ def preset_file(name: str) -> Path:
     """
     known = names()
     if name not in known:
-        from elk.chip.check import nearest  # noqa: PLC0415 names() does not wait for pydantic
-
         raise InvalidInputError(
             f"no chip is called {name!r}; there are {', '.join(known)}",
             code="unknown_name",
@@ -72,10 +69,6 @@ def load_chip(path: str | PathLike[str]) -> Chip:
         ChipFileError: The file cannot be read, or describes no possible chip; the message names
             file, line and field.
     """
-    from elk.chip.check import ChipError, complaints_about_bare_numbers  # noqa: PLC0415 as above
-    from elk.chip.chip import Chip  # noqa: PLC0415 names() does not wait for pydantic
-    from elk.chip.documents import read_document  # noqa: PLC0415 as above
-
     document = read_document(Path(fspath(path)))
     tables = dict(document.data)
     _check_schema(document, tables.pop("schema", None))
@@ -102,8 +95,6 @@ def find(chip: Chip | str | PathLike[str]) -> Chip:
     Raises:
         InvalidInputError: It is neither a preset nor a file that describes a chip.
     """
-    from elk.chip.chip import Chip  # noqa: PLC0415 names() does not wait for pydantic
-
     if isinstance(chip, Chip):
         return chip
     if not isinstance(chip, str | PathLike):

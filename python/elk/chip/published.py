@@ -1,74 +1,18 @@
-"""What a vendor publishes of a chip, and how the chip that is described differs from it."""
+"""How a chip that is described differs from what its vendor publishes of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+import numpy as np
 
+from elk._core import TILE_DIMS
 from elk.base import quantity
-from elk.chip.tables import Table, Text
-from elk.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from elk.chip.chip import Chip
+from elk.chip.chip import Chip
+from elk.tile.tilemodel import load_tile_model
 
 TOLERANCE = 0.03  # A total that differs by more is worth a word.
 _EDGES = sorted([16 << i for i in range(10)] + [80 << i for i in range(8)])
-
-
-def _total(unit: quantity.Unit) -> BeforeValidator:
-    """A quantity above zero, or none."""
-
-    def parsed(value: object) -> int | float | None:
-        if value is None:
-            return None
-        number = quantity.parse(value, unit)
-        if number > 0:
-            return number
-        raise InvalidInputError(
-            f"must be above zero, got {value!r}", remedy="leave out what is not published"
-        )
-
-    return BeforeValidator(parsed)
-
-
-class Published(Table):
-    """Totals of one chip as a source gives them; no part of the machine that is planned for.
-
-    Attributes:
-        matrix_flops_per_s: Dense f16 or bf16 matrix products, a multiply-add counted as two.
-        memory_bytes_per_s: Rate of the memory that models live in: HBM, else SRAM.
-        sram_bytes: SRAM of all cores.
-        tdp_w: The power that it is cooled for; nothing here is compared with it.
-        source: Who says so.
-        note: Why the chip that is planned for differs, if it does.
-    """
-
-    matrix_flops_per_s: Annotated[
-        float | None, _total(quantity.FLOPS_PER_S), quantity.FLOPS_PER_S
-    ] = None
-    memory_bytes_per_s: Annotated[
-        float | None, _total(quantity.BYTES_PER_S), quantity.BYTES_PER_S
-    ] = None
-    sram_bytes: Annotated[int | None, _total(quantity.BYTES), quantity.BYTES] = None
-    tdp_w: Annotated[float | None, _total(quantity.WATTS), quantity.WATTS] = None
-    source: Text = Field(examples=["the vendor's data sheet"])
-    note: Text | None = Field(None, examples=["one row of cores dispatches"])
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if self.tdp_w is None and not self.totals():
-            raise InvalidInputError(
-                "must give a total", remedy='write sram_bytes = "20 MiB", for example'
-            )
-        return self
-
-    def totals(self) -> dict[str, float]:
-        """The totals that are published, by field, but for `tdp_w`."""
-        given = self.model_dump(exclude={"tdp_w", "source", "note"}, exclude_none=True)
-        return {name: float(value) for name, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,11 +103,6 @@ def matrix_flops_per_s(chip: Chip) -> float:
     Raises:
         InvalidInputError: The chip names a tile model that cannot be read.
     """
-    import numpy as np  # noqa: PLC0415 - `import elk` stays small
-
-    from elk._core import TILE_DIMS  # noqa: PLC0415 as above
-    from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 as above
-
     tiles = load_tile_model(chip.core.tile_model)
     kernel = ("matmul", "f16", "f16")
     shapes = np.ones((len(_EDGES), len(TILE_DIMS) + 2), dtype=np.int64)

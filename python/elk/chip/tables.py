@@ -21,6 +21,8 @@ from elk import _core
 from elk.base import quantity
 from elk.errors import InvalidInputError
 
+SCHEMA = "elk.chip/1"
+
 Size = Annotated[
     int, BeforeValidator(lambda value: quantity.parse(value, quantity.BYTES)), quantity.BYTES
 ]
@@ -262,3 +264,56 @@ class Energy(Table):
     def to_core(self) -> _core.Energy:
         """The core's own struct."""
         return _core.Energy(**self.model_dump())
+
+
+def _total(unit: quantity.Unit) -> BeforeValidator:
+    """A quantity above zero, or none."""
+
+    def parsed(value: object) -> int | float | None:
+        if value is None:
+            return None
+        number = quantity.parse(value, unit)
+        if number > 0:
+            return number
+        raise InvalidInputError(
+            f"must be above zero, got {value!r}", remedy="leave out what is not published"
+        )
+
+    return BeforeValidator(parsed)
+
+
+class Published(Table):
+    """Totals of one chip as a source gives them; no part of the machine that is planned for.
+
+    Attributes:
+        matrix_flops_per_s: Dense f16 or bf16 matrix products, a multiply-add counted as two.
+        memory_bytes_per_s: Rate of the memory that models live in: HBM, else SRAM.
+        sram_bytes: SRAM of all cores.
+        tdp_w: The power that it is cooled for; nothing here is compared with it.
+        source: Who says so.
+        note: Why the chip that is planned for differs, if it does.
+    """
+
+    matrix_flops_per_s: Annotated[
+        float | None, _total(quantity.FLOPS_PER_S), quantity.FLOPS_PER_S
+    ] = None
+    memory_bytes_per_s: Annotated[
+        float | None, _total(quantity.BYTES_PER_S), quantity.BYTES_PER_S
+    ] = None
+    sram_bytes: Annotated[int | None, _total(quantity.BYTES), quantity.BYTES] = None
+    tdp_w: Annotated[float | None, _total(quantity.WATTS), quantity.WATTS] = None
+    source: Text = Field(examples=["the vendor's data sheet"])
+    note: Text | None = Field(None, examples=["one row of cores dispatches"])
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.tdp_w is None and not self.totals():
+            raise InvalidInputError(
+                "must give a total", remedy='write sram_bytes = "20 MiB", for example'
+            )
+        return self
+
+    def totals(self) -> dict[str, float]:
+        """The totals that are published, by field, but for `tdp_w`."""
+        given = self.model_dump(exclude={"tdp_w", "source", "note"}, exclude_none=True)
+        return {name: float(value) for name, value in given.items()}

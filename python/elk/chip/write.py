@@ -8,36 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elk.base import atomic_file, quantity
-from elk.chip.check import unit_of
-from elk.chip.chip import Chip
-from elk.chip.presets import SCHEMA
+from elk.base import atomic_file
 from elk.errors import ChipFileError
-
-
-def tables_of(chip: Chip) -> dict[str, Any]:
-    """What a file says of `chip`: all keys, quantities as texts that read back exactly."""
-    tables: dict[str, Any] = {"schema": SCHEMA}
-    for key, value in chip.to_dict().items():
-        inner = isinstance(value, dict)
-        tables[key] = (
-            {name: _written(leaf, (key, name)) for name, leaf in value.items()} if inner else value
-        )
-    if chip.streaming:
-        tables = (
-            {key: tables[key] for key in ("schema", "name")}
-            | {"streaming": chip.streaming}
-            | tables
-        )
-    if chip.published:
-        totals = chip.published.model_dump(mode="json", exclude_none=True)
-        tables["published"] = {
-            name: _written(total, ("published", name)) for name, total in totals.items()
-        }
-    if chip.confidence:
-        marks = chip.confidence.model_dump(mode="json")
-        tables["confidence"] = {level: names for level, names in marks.items() if names}
-    return tables
 
 
 def as_toml(tables: dict[str, Any]) -> str:
@@ -80,8 +52,8 @@ _WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def write_chip(chip: Chip, path: Path) -> None:
-    """Writes `chip` to `path`, in the format of its suffix.
+def write_tables(tables: dict[str, Any], path: Path) -> None:
+    """Writes the tables of a chip to `path`, in the format of its suffix.
 
     Raises:
         ChipFileError: The suffix names no format, or the file cannot be written.
@@ -93,20 +65,11 @@ def write_chip(chip: Chip, path: Path) -> None:
             place=str(path),
             remedy="name the file by the format that you want",
         )
-    tables = tables_of(chip)
-    if _is_file_name(chip.core.tile_model):
-        tables["core"]["tile_model"] = os.path.relpath(chip.core.tile_model, path.parent)
+    tile_model = tables["core"]["tile_model"]
+    if tile_model.endswith(".json"):  # a file of the caller's, none that ships with ELK
+        core = {**tables["core"], "tile_model": os.path.relpath(tile_model, path.parent)}
+        tables = {**tables, "core": core}
     atomic_file.write_text(path, writer(tables), "the chip", ChipFileError)
-
-
-def _is_file_name(tile_model: str) -> bool:
-    """Whether a chip's tile model is a file, not one that ships with ELK."""
-    return tile_model.endswith(".json")
-
-
-def _written(value: Any, path: tuple[str, ...]) -> Any:
-    unit = unit_of(Chip, path)
-    return quantity.show_exactly(value, unit) if unit else value
 
 
 def _toml_value(value: Any) -> str:

@@ -126,7 +126,8 @@ def _find(chip: str) -> Chip:
 def _file_text(name: str, chip: Chip, *, yaml: bool) -> str:
     """The chip file of a preset as it ships, or one that says the same as `chip`."""
     from elk.chip import presets  # noqa: PLC0415 help does not wait for pydantic
-    from elk.chip.write import as_toml, as_yaml, tables_of  # noqa: PLC0415 as above
+    from elk.chip.chip import tables_of  # noqa: PLC0415 as above
+    from elk.chip.write import as_toml, as_yaml  # noqa: PLC0415 as above
 
     if yaml:
         return as_yaml(tables_of(chip))
