@@ -12,15 +12,14 @@ import numpy as np
 
 from elk.frontend import agreement_windows as windows
 from elk.frontend.inference import Inferred, infer
-from elk.frontend.views.node import check_input, require
+from elk.frontend.views.node import Node, check_input, require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     import onnx
 
-    from elk.frontend.ops.control import Scope
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.taker import Scope
     from elk.frontend.views.views import Shape
 
 _BROADCASTS = 7  # From this opset on, inputs broadcast from the last dimension.

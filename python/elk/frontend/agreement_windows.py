@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from elk.frontend.views.node import check_input, require
+from elk.frontend.views.node import Node, check_input, require
 
 if TYPE_CHECKING:
-    from elk.frontend.views.node import Node
     from elk.frontend.views.views import Shape
 
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")

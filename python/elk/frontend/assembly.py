@@ -6,67 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 from elk.errors import ElkError
 from elk.frontend.agreement import Agreement
-from elk.frontend.assembled import Assembly, Op, Refusal
-from elk.frontend.inference import confirm
+from elk.frontend.inference import Inferred, confirm
 from elk.frontend.ops import control, kinds, move, reshaping
-from elk.frontend.ops.control import Scope
+from elk.frontend.ops.assembled import Op, Refusal
+from elk.frontend.ops.maker import NEWEST, Maker
 from elk.frontend.ops.sequences import SEQUENCES
+from elk.frontend.ops.taker import Taker
 from elk.frontend.signature import check_types
-from elk.frontend.views.bounds import Budget, check_pattern
+from elk.frontend.views.bounds import check_pattern
 from elk.frontend.views.node import Node, UnplannableError, attributes, content
 from elk.frontend.views.space import MisalignedError, Pattern, Read, with_shape
-from elk.frontend.views.values import Sequence, Stored, Value, constant, whole
+from elk.frontend.views.values import Stored, Value, constant, whole
 from elk.frontend.views.views import identity, is_whole
-from elk.limits import DEFAULT
+from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     import onnx
 
-    from elk.frontend.inference import Inferred
     from elk.frontend.ops.kind import Kind
-    from elk.frontend.views.values import Array
-    from elk.limits import Limits
 
-NEWEST = 23  # The version of the operator set in which parts of composed nodes are written.
 _FLOW = {**control.FLOW, **SEQUENCES}
 MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
-class Maker:
-    """Makes the nodes that a composed one stands for: values in, values out.
-
-    Example: `make("MatMul", a, b)`, `make("Split", x, axis=0, outputs=2)`.
-    """
-
-    def __init__(self, assembler: Assembler, node: Node) -> None:
-        self._assembler = assembler
-        self._node = node
-
-    def all(self, kind: str, *inputs: Value | Array | None, **attrs: Any) -> list[Value]:
-        """The results of a node of type `kind`, `outputs` of them; arrays become constants."""
-        values = [
-            x if x is None or isinstance(x, Value) else constant(f"{self._node.name}/number", x)
-            for x in inputs
-        ]
-        return self._assembler.make(self._node, kind, values, attrs)
-
-    def check_folded(self, count: int, what: str) -> None:
-        """Refuses the node where `count` elements of `what` are more than may be computed here."""
-        self._node.check_folded(count, what)
-
-    def __call__(self, kind: str, *inputs: Value | Array | None, **attrs: Any) -> Value:
-        """The one result of a node of type `kind`."""
-        return self.all(kind, *inputs, **attrs)[0]
-
-
-class Assembler:
-    """Takes nodes in order; `result` is what came of them.
-
-    `scope` says how the nodes that are taken next are to be read: those of the model itself, or
-    those of a function that one of them stands for.
-    """
+class Assembler(Taker):
+    """Takes nodes by their types: folds them, follows views, or builds their patterns."""
 
     def __init__(
         self,
@@ -75,18 +41,13 @@ class Assembler:
         readers: dict[str, tuple[str, ...]],
         limits: Limits = DEFAULT,
     ) -> None:
-        self._readers = readers
-        self._budget = Budget(limits)
-        self.result = Assembly(values=dict(given))
-        self.scope = Scope(opsets=opsets)
+        super().__init__(given, opsets, readers, limits)
         self._patterns: dict[Hashable, Pattern] = {}
         self._sound: dict[int, Pattern] = {}  # Patterns that the core can count, by id.
         self._copies: dict[Hashable, Value] = {}
         self._names: dict[str, int] = {}  # How often a name was asked for.
         self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.
         self._reshaped: dict[Hashable, Pattern] = {}
-        self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
-        self._sequences: dict[str, Sequence] = {}
         self._made = 0
         self._agreement = Agreement()
 
@@ -146,40 +107,6 @@ class Assembler:
         confirm(node, wanted, self.result.values)
         self._budget.take_results(map(self.result.values.get, node.outputs), place)
 
-    def count_turn(self, name: str) -> None:
-        """Counts a turn of a loop, even one without nodes, as a node."""
-        self._budget.take_node(f"node '{name}'")
-
-    def bind(self, name: str, value: Value | Sequence) -> None:
-        """Lets `name`, of the current scope, stand for `value`."""
-        name = self.scope.named(name)
-        if isinstance(value, Sequence):
-            self._sequences[name] = value
-        else:
-            self.result.values[name] = value.renamed(name)
-
-    def found(self, name: str) -> Value | Sequence | None:
-        """What `name` stands for in the current scope; None where what makes it was refused."""
-        name = self.scope.named(name)
-        return self._sequences.get(name) or self.result.values.get(name)
-
-    def is_sequence(self, name: str) -> bool:
-        """Whether `name`, of the model, stands for a sequence of tensors."""
-        return name in self._sequences
-
-    def lose(self, name: str) -> None:
-        """Notes that `name`, of the current scope, has no value because a node was refused."""
-        self._lost.add(self.scope.named(name))
-
-    def maker(self, name: str, kind: str) -> Maker:
-        """Makes nodes for the node called `name` of type `kind`, which is none of the table."""
-        most = self._budget.limits.folded_elements
-        return Maker(self, Node(name, kind, {}, [], [], NEWEST, folded_elements=most))
-
-    def note_readers(self, readers: dict[str, tuple[str, ...]]) -> None:
-        """Notes who reads the values of the current scope."""
-        self._readers.update((self.scope.named(name), types) for name, types in readers.items())
-
     def _refuse(
         self, name: str, kind: str, edges: tuple[list[str], list[str]], reason: str
     ) -> None:
@@ -198,7 +125,7 @@ class Assembler:
         if kind.view is not None and self._view(node, kind.view, kind.build is None):
             return
         if kind.compose is not None:
-            made = kind.compose(node, Maker(self, node))
+            made = kind.compose(node, Maker(self.make, node))
             if made is not None:
                 self._composed(node, made)
                 return

@@ -12,27 +12,25 @@ from onnx import numpy_helper
 
 from elk import _core
 from elk.errors import LimitError, ModelFileError, UnsupportedModelError
-from elk.frontend.assembled import Assembly, Op, Refusal
 from elk.frontend.assembly import Assembler
 from elk.frontend.core import core_graph
+from elk.frontend.ops.assembled import Assembly, Op, Refusal
 from elk.frontend.ops.control import readers
 from elk.frontend.ordering import alive, inputs_first, is_append, run_bytes
 from elk.frontend.read.bind import Symbols
 from elk.frontend.read.census import EXTERNAL
-from elk.frontend.read.load import check, weightless
+from elk.frontend.read.load import Loaded, check, weightless
 from elk.frontend.views.bounds import check_shape
 from elk.frontend.views.values import DTYPES, Stored, Value, type_name, whole
 from elk.frontend.views.views import is_whole
-from elk.limits import DEFAULT
+from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import onnx
 
-    from elk.frontend.read.load import Loaded
     from elk.frontend.views.values import Array
-    from elk.limits import Limits
 
 _MOST_BYTES = 1 << 60  # Eight times as many, in bits, still fit 64-bit integers.
 _SHOWN = 100  # Refused nodes in a message.

@@ -9,7 +9,7 @@ from elk import _core
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from elk.frontend.assembled import Op
+    from elk.frontend.ops.assembled import Op
     from elk.frontend.views.space import Dim, Pattern, Read
     from elk.frontend.views.values import Stored, Value
 

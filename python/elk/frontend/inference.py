@@ -9,15 +9,13 @@ from onnx import checker, helper, numpy_helper, shape_inference
 
 from elk.errors import InternalError
 from elk.frontend.ops.control import domain_of, resolved
-from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.values import DTYPES, ONNX_TYPES
+from elk.frontend.views.node import Node, UnplannableError
+from elk.frontend.views.values import DTYPES, ONNX_TYPES, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from elk.frontend.ops.control import Scope
-    from elk.frontend.views.node import Node
-    from elk.frontend.views.values import Value
+    from elk.frontend.ops.taker import Scope
 
 _SHOWN_ELEMENTS = 1024  # Of a known input; larger ones decide no shape.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elk.frontend.assembled import Op
+    from elk.frontend.ops.assembled import Op
     from elk.frontend.views.values import Stored, Value
 
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import onnx
 
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.values import DTYPES
+from elk.frontend.views.values import DTYPES, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from elk.frontend.views.values import Value
 
 
 class _Formal(NamedTuple):

@@ -11,7 +11,7 @@ from elk.base.readable import amount
 
 if TYPE_CHECKING:
     from elk.frontend import Built
-    from elk.frontend.assembled import Op
+    from elk.frontend.ops.assembled import Op
 
 _HOMES = ("weight", "state", "input", "output", "activation")
 _SHOWN = 8  # Names in a row of the card.

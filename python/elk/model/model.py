@@ -17,7 +17,7 @@ import onnx
 from elk.base.choices import one_of
 from elk.base.readable import amount
 from elk.frontend import build, load
-from elk.limits import DEFAULT
+from elk.limits import DEFAULT, Limits
 from elk.model.facts import Facts, facts_of
 from elk.model.kept import Kept
 from elk.model.table import op_lines
@@ -25,7 +25,6 @@ from elk.model.table import op_lines
 if TYPE_CHECKING:
     from elk._core import Graph
     from elk.frontend.views.values import Array, Value
-    from elk.limits import Limits
 
 _FUSIONS = ("none",)
 _MOST_CARRIED: Final = 16 << 20  # bytes of a file and its weights that cross to another process

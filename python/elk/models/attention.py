@@ -6,6 +6,8 @@ of it. Prefill starts with no cache and gives it.
 
 from __future__ import annotations
 
+from elk.models.graph import GraphBuilder
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,6 @@ from elk.models.rotary import angles, frequencies, halves, rotated
 
 if TYPE_CHECKING:
     from elk.models.decoder_config import LatentAttention, TransformerConfig
-    from elk.models.graph import GraphBuilder
 
 _BEHIND = (1 << 63) - 1  # A bound behind the last one.
 

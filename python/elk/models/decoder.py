@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from elk.models.attention import Step
+
 from typing import TYPE_CHECKING
 
 from elk.base.choices import one_of
@@ -21,7 +23,6 @@ from elk.models.graph import (
 if TYPE_CHECKING:
     import onnx
 
-    from elk.models.attention import Step
     from elk.models.decoder_config import TransformerConfig
 
 PHASES = ("decode", "prefill")

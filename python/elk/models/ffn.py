@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from elk.models.graph import GraphBuilder
+
 from typing import TYPE_CHECKING
 
 from elk.models.graph import activated, embedded, linear, reshape, scaled, split, unsqueeze
 
 if TYPE_CHECKING:
     from elk.models.decoder_config import Experts, TransformerConfig
-    from elk.models.graph import GraphBuilder
 
 # gpt-oss clamps its gate and up projections to this, and scales the gate's sigmoid.
 _LIMIT = 7.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from elk.models.graph import GraphBuilder
+
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elk.models.decoder_config import Rope
-    from elk.models.graph import GraphBuilder
 
 
 def frequencies(rope: Rope, size: int) -> NDArray[Any]:

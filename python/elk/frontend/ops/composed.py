@@ -13,12 +13,11 @@ import numpy as np
 
 from elk.frontend.ops.elementwise import scalar
 from elk.frontend.ops.move import pads_of
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.values import DTYPES, ONNX_TYPES, Value, constant, numpy_dtype
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.values import Array
 
 _FLAT_SOFTMAX = 13  # Before this opset, Hardmax works on matrices.

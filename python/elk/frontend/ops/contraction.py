@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from elk.frontend.ops.elementwise import aligned, scalar
-from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.space import LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from elk.frontend.views.node import Node
     from elk.frontend.views.views import Shape
 
 _FACTORS = 2

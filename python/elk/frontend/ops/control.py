@@ -7,21 +7,19 @@ the scope that they stand in; names that a turn binds again stand for its own va
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from elk.frontend.views.node import UnplannableError
+from elk.frontend.ops.taker import Scope, Taker
+from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.values import ONNX_TYPES, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from elk.frontend.assembly import Assembler
-    from elk.frontend.views.node import Node
     from elk.frontend.views.values import Sequence as Tensors
 
     Found: TypeAlias = Value | Tensors | None
@@ -29,36 +27,6 @@ if TYPE_CHECKING:
 # A loop is unrolled up to this many turns, and up to this many nodes in all of its turns.
 MAX_TURNS = 4_096
 MAX_UNROLLED = 100_000
-# Functions, branches and loops stand in one another at most this deep.
-MAX_DEPTH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """How nodes are read.
-
-    Attributes:
-        opsets: Versions of the operator sets by domain.
-        prefix: What stands in front of all names.
-        attrs: The attributes that nodes refer to by name.
-        depth: How many functions, branches and loops stand around them.
-    """
-
-    opsets: dict[str, int]
-    prefix: str = ""
-    attrs: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
-    depth: int = 0
-
-    def named(self, name: str) -> str:
-        """The full name of a value; a name left out stays empty."""
-        return self.prefix + name if name else name
-
-    def inside(self, **changes: Any) -> Scope:
-        """The scope of what stands in a node of this one."""
-        if self.depth >= MAX_DEPTH:
-            raise UnplannableError(f"it stands more than {MAX_DEPTH} functions or branches deep")
-        kept = {"opsets": self.opsets, "prefix": self.prefix, "attrs": self.attrs}
-        return Scope(**{**kept, **changes}, depth=self.depth + 1)
 
 
 def domain_of(proto: onnx.NodeProto) -> str:
@@ -103,28 +71,28 @@ def is_function(proto: onnx.NodeProto, scope: Scope) -> bool:
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
-def function(assembler: Assembler, proto: onnx.NodeProto, node: Node) -> None:
+def function(taker: Taker, proto: onnx.NodeProto, node: Node) -> None:
     """Takes the nodes by which ONNX defines `proto`, for the types of its inputs."""
-    scope = assembler.scope
+    scope = taker.scope
     schema: Any = _schema(proto, scope)
     body = _body(schema, proto, node, scope)
     given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
     given.update((a.name, scope.attrs.get(a.ref_attr_name, a)) for a in proto.attribute)
     opsets = {**scope.opsets, **{x.domain: x.version for x in body.opset_import}}
-    assembler.scope = scope.inside(opsets=opsets, prefix=f"{node.name}/", attrs=given)
+    taker.scope = scope.inside(opsets=opsets, prefix=f"{node.name}/", attrs=given)
     try:
-        assembler.note_readers(readers(body))
+        taker.note_readers(readers(body))
         for formal, value in zip(body.input, node.inputs, strict=False):
             if value is not None:
-                assembler.result.values[assembler.scope.named(formal)] = value
+                taker.result.values[taker.scope.named(formal)] = value
         left_out = set(body.input[len(node.inputs) :])
         left_out.update(x for x, v in zip(body.input, node.inputs, strict=False) if v is None)
         for number, inner in enumerate(body.node):
-            assembler.add(_without(inner, left_out), number)
-        results = [assembler.found(x) for x in body.output]
+            taker.add(_without(inner, left_out), number)
+        results = [taker.found(x) for x in body.output]
     finally:
-        assembler.scope = scope
-    _give(assembler, proto.output, results)
+        taker.scope = scope
+    _give(taker, proto.output, results)
 
 
 def _without(proto: onnx.NodeProto, left_out: set[str]) -> onnx.NodeProto:
@@ -179,13 +147,13 @@ def _type(value: Value | None) -> bytes:
     return bytes(onnx.helper.make_tensor_type_proto(number, value.shape).SerializeToString())
 
 
-def _give(assembler: Assembler, names: Sequence[str], results: Sequence[Found]) -> None:
+def _give(taker: Taker, names: Sequence[str], results: Sequence[Found]) -> None:
     """Binds the outputs of a node to what its parts made."""
     for name, value in zip(names, results, strict=False):
         if value is not None and name:
-            assembler.bind(name, value)
+            taker.bind(name, value)
         elif name:
-            assembler.lose(name)
+            taker.lose(name)
 
 
 def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
@@ -193,13 +161,13 @@ def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
     return graph
 
 
-def _taken(assembler: Assembler, graph: onnx.GraphProto) -> list[Found]:
+def _taken(taker: Taker, graph: onnx.GraphProto) -> list[Found]:
     """The outputs of a graph that stands in the current scope."""
     for x in graph.initializer:
-        assembler.bind(x.name, constant(x.name, numpy_helper.to_array(x)))
+        taker.bind(x.name, constant(x.name, numpy_helper.to_array(x)))
     for number, node in enumerate(graph.node):
-        assembler.add(node, number)
-    return [assembler.found(x.name) for x in graph.output]
+        taker.add(node, number)
+    return [taker.found(x.name) for x in graph.output]
 
 
 def known_number(value: Found, what: str) -> Any:
@@ -209,18 +177,18 @@ def known_number(value: Found, what: str) -> Any:
     return value.known.item()
 
 
-def _branch(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
+def _branch(taker: Taker, proto: onnx.NodeProto, name: str) -> None:
     """An If whose condition is known: its branch."""
-    condition = known_number(assembler.found(proto.input[0]), "its condition")
+    condition = known_number(taker.found(proto.input[0]), "its condition")
     graph = _graph(proto, "then_branch" if condition else "else_branch")
-    outer = assembler.scope
-    assembler.scope = outer.inside()
+    outer = taker.scope
+    taker.scope = outer.inside()
     try:
-        results = _taken(assembler, graph)
+        results = _taken(taker, graph)
     finally:
-        assembler.scope = outer
-    _give(assembler, proto.output, results)
-    assembler.result.folded.append((name, "If"))
+        taker.scope = outer
+    _give(taker, proto.output, results)
+    taker.result.folded.append((name, "If"))
 
 
 def _unrolled(proto: onnx.NodeProto, body: onnx.GraphProto, turns: int) -> None:
@@ -236,9 +204,9 @@ def _unrolled(proto: onnx.NodeProto, body: onnx.GraphProto, turns: int) -> None:
         raise UnplannableError("it has more outputs than its body")
 
 
-def _loop(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
+def _loop(taker: Taker, proto: onnx.NodeProto, name: str) -> None:
     """A Loop whose number of turns follows from what is known."""
-    inputs = [assembler.found(x) if x else None for x in proto.input]
+    inputs = [taker.found(x) if x else None for x in proto.input]
     body = _graph(proto, "body")
     turns = None if inputs[0] is None else int(known_number(inputs[0], "its number of turns"))
     goes_on = len(inputs) < 2 or inputs[1] is None or bool(known_number(inputs[1], "its condition"))  # noqa: PLR2004 the second input
@@ -246,16 +214,16 @@ def _loop(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     if turns is not None and goes_on:
         _unrolled(proto, body, turns if _goes_on_by_itself(body) else 0)
     rows: list[list[Found]] = [[] for _ in body.output[1 + len(carried) :]]
-    outer = assembler.scope
-    assembler.scope = outer.inside()
+    outer = taker.scope
+    taker.scope = outer.inside()
     done = 0
     try:
         while goes_on and (turns is None or done < turns):
             _unrolled(proto, body, done + 1)
-            assembler.count_turn(name)
-            found = _turn(assembler, body, [_number(done), _truth(goes_on), *carried])
+            taker.count_turn(name)
+            found = _turn(taker, body, [_number(done), _truth(goes_on), *carried])
             if any(value is None for value in found):
-                _give(assembler, proto.output, [None] * len(proto.output))
+                _give(taker, proto.output, [None] * len(proto.output))
                 return
             goes_on = bool(known_number(found[0], "the condition of its turns"))
             carried = found[1 : 1 + len(carried)]
@@ -263,10 +231,10 @@ def _loop(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
                 row.append(value)
             done += 1
     finally:
-        assembler.scope = outer
-    stacked = [_stacked(assembler, name, row, 0) for row in rows]
-    _give(assembler, proto.output, [*carried, *stacked])
-    assembler.result.folded.append((name, "Loop"))
+        taker.scope = outer
+    stacked = [_stacked(taker, name, row, 0) for row in rows]
+    _give(taker, proto.output, [*carried, *stacked])
+    taker.result.folded.append((name, "Loop"))
 
 
 def _goes_on_by_itself(body: onnx.GraphProto) -> bool:
@@ -286,21 +254,19 @@ def _truth(value: bool) -> Value:
     return constant("condition", np.asarray(value))
 
 
-def _turn(assembler: Assembler, body: onnx.GraphProto, inputs: Sequence[Found]) -> list[Found]:
+def _turn(taker: Taker, body: onnx.GraphProto, inputs: Sequence[Found]) -> list[Found]:
     """The outputs of one turn of a loop."""
     for formal, value in zip(body.input, inputs, strict=True):
         if value is not None:
-            assembler.bind(formal.name, value)
-    return _taken(assembler, body)
+            taker.bind(formal.name, value)
+    return _taken(taker, body)
 
 
-def _stacked(
-    assembler: Assembler, name: str, row: Sequence[Found], axis: int, back: bool = False
-) -> Value:
+def _stacked(taker: Taker, name: str, row: Sequence[Found], axis: int, back: bool = False) -> Value:
     """What each turn gave, one after another along a new axis."""
     if not row:
         raise UnplannableError("it gathers the results of no turn")
-    make = assembler.maker(name, "Loop")
+    make = taker.maker(name, "Loop")
     values = [value for value in row if isinstance(value, Value)]
     if len(values) != len(row):
         raise UnplannableError("it gathers sequences of tensors")
@@ -308,12 +274,12 @@ def _stacked(
     return make("Concat", *(apart[::-1] if back else apart), axis=axis)
 
 
-def _scan(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
+def _scan(taker: Taker, proto: onnx.NodeProto, name: str) -> None:
     """A Scan: its turns are the positions of its inputs."""
-    if assembler.scope.opsets.get("", 1) < 9:  # noqa: PLR2004 the version that dropped the batch
+    if taker.scope.opsets.get("", 1) < 9:  # noqa: PLR2004 the version that dropped the batch
         raise UnplannableError("version 8 of Scan, which runs over a batch")
     plain: dict[str, Any] = {a.name: a for a in proto.attribute}
-    inputs = [assembler.result.values[assembler.scope.named(x)] for x in proto.input]
+    inputs = [taker.result.values[taker.scope.named(x)] for x in proto.input]
     body, count = plain["body"].g, int(plain["num_scan_inputs"].i)
     if not 1 <= count <= len(inputs):
         raise UnplannableError(f"it scans {count} of {len(inputs)} inputs")
@@ -324,34 +290,34 @@ def _scan(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     outs = max(len(body.output) - len(carried), 0)
     turns = scanned[0].shape[axes[0]]
     _unrolled(proto, body, turns)
-    make = assembler.maker(name, "Scan")
+    make = taker.maker(name, "Scan")
     rows: list[list[Found]] = [[] for _ in range(outs)]
-    outer = assembler.scope
-    assembler.scope = outer.inside()
+    outer = taker.scope
+    taker.scope = outer.inside()
     try:
         for turn in range(turns):
-            assembler.count_turn(name)
+            taker.count_turn(name)
             parts = [
                 make("Gather", x, np.asarray(turns - 1 - turn if back else turn), axis=axis)
                 for x, axis, back in zip(scanned, axes, backs, strict=True)
             ]
-            found = _turn(assembler, body, [*carried, *parts])
+            found = _turn(taker, body, [*carried, *parts])
             if any(value is None for value in found):
-                _give(assembler, proto.output, [None] * len(proto.output))
+                _give(taker, proto.output, [None] * len(proto.output))
                 return
             carried = found[: len(carried)]
             for row, value in zip(rows, found[len(carried) :], strict=True):
                 row.append(value)
     finally:
-        assembler.scope = outer
+        taker.scope = outer
     out_axes = _listed(plain, "scan_output_axes", outs)
     out_backs = _listed(plain, "scan_output_directions", outs)
     stacked = [
-        _stacked(assembler, name, row, axis, bool(back))
+        _stacked(taker, name, row, axis, bool(back))
         for row, axis, back in zip(rows, out_axes, out_backs, strict=True)
     ]
-    _give(assembler, proto.output, [*carried, *stacked])
-    assembler.result.folded.append((name, "Scan"))
+    _give(taker, proto.output, [*carried, *stacked])
+    taker.result.folded.append((name, "Scan"))
 
 
 def _listed(attrs: Mapping[str, Any], name: str, count: int) -> list[int]:
@@ -359,7 +325,7 @@ def _listed(attrs: Mapping[str, Any], name: str, count: int) -> list[int]:
 
 
 # What happens to nodes that hold graphs.
-FLOW: dict[str, Callable[[Assembler, onnx.NodeProto, str], None]] = {
+FLOW: dict[str, Callable[[Taker, onnx.NodeProto, str], None]] = {
     "If": _branch,
     "Loop": _loop,
     "Scan": _scan,

@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from elk.frontend.ops.composed import ints, positions
-from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.node import Node, UnplannableError
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.values import Value
 
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import LoopSpace, Nest, Pattern
+from elk.frontend.views.node import Node, UnplannableError
+from elk.frontend.views.space import Along, LoopSpace, Nest, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elk.frontend.views.node import Node
-    from elk.frontend.views.space import Along
     from elk.frontend.views.values import Value
     from elk.frontend.views.views import Shape
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from elk.frontend.ops.composed import ints
 from elk.frontend.ops.kind import Kind
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.values import numpy_dtype
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.values import Array, Value
 
 _AXIS_INPUT = 20  # From this opset on, the axis of DFT is an input.

@@ -10,8 +10,8 @@ from elk.frontend.ops import composed, fold, reshaping, rows
 from elk.frontend.ops.elementwise import elementwise
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
     from elk.frontend.ops.fold import Fold
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.node import Node
     from elk.frontend.views.space import Pattern
     from elk.frontend.views.values import Value

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elk.frontend.ops.picking import without_last
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.space import (
     Affine,
+    Dim,
     Indirect,
     LoopSpace,
     MisalignedError,
@@ -19,14 +20,10 @@ from elk.frontend.views.space import (
     with_indirect,
 )
 from elk.frontend.views.values import BITS, DTYPES, Piece, Value
-from elk.frontend.views.views import only_dim, placed, placed_block
+from elk.frontend.views.views import Shape, View, only_dim, placed, placed_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from elk.frontend.views.node import Node
-    from elk.frontend.views.space import Dim
-    from elk.frontend.views.views import Shape, View
 
 
 def copy(value: Value, *, flat: bool = False) -> Pattern:

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from elk.frontend.ops.rows import sort_flops
 from elk.frontend.ops.windows import window
-from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
-from elk.frontend.views.values import DTYPES
+from elk.frontend.views.node import Node, UnplannableError
+from elk.frontend.views.space import Affine, Along, LoopSpace, MisalignedError, Pattern, Term
+from elk.frontend.views.values import DTYPES, Value
 from elk.frontend.views.views import identity
-
-if TYPE_CHECKING:
-    from elk.frontend.views.node import Node
-    from elk.frontend.views.space import Along
-    from elk.frontend.views.values import Value
 
 # A loop for each dimension; several make up one dimension, the last of them innermost.
 Labels: TypeAlias = "list[str | tuple[str, ...]]"

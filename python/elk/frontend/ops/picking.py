@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.values import Pick, Piece, Value
-from elk.frontend.views.views import Atom, View, expand, only_dim, reshape
+from elk.frontend.views.views import Atom, Shape, View, expand, only_dim, reshape
 
 if TYPE_CHECKING:
-    from elk.frontend.views.node import Node
     from elk.frontend.views.values import Array
-    from elk.frontend.views.views import Shape
 
 _MATRICES = 3  # Dimensions of a table of matrices.
 

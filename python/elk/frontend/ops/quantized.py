@@ -15,12 +15,11 @@ from elk.frontend.ops import contraction, windows
 from elk.frontend.ops.composed import cast, ints, is_known_zero, number
 from elk.frontend.ops.elementwise import scalar
 from elk.frontend.ops.kind import Kind
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.values import DTYPES, Value
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.space import Pattern
 
 _RANGES = {

@@ -15,17 +15,15 @@ import numpy as np
 from elk.frontend.ops.composed import filled, ints, number
 from elk.frontend.ops.control import MAX_TURNS
 from elk.frontend.ops.kind import Kind
-from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.node import Node, UnplannableError
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.values import Value
 
 Activation: TypeAlias = "Callable[[Value], Value]"
 Step: TypeAlias = "Callable[[Value, list[Value]], list[Value]]"
 _DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
-_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 # The attributes of activations with their defaults.
 _PARAMETERS: dict[str, tuple[tuple[str, float], ...]] = {
     "LeakyRelu": (("alpha", 0.01),),

@@ -12,14 +12,13 @@ import numpy as np
 
 from elk.frontend.ops.elementwise import broadcast, scalar
 from elk.frontend.views import views
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.space import MisalignedError
 from elk.frontend.views.values import DTYPES, Piece, Value, constant, numpy_dtype, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elk.frontend.views.node import Node
     from elk.frontend.views.values import Array
     from elk.frontend.views.views import Shape, View
 

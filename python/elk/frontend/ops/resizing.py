@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elk.frontend.ops.composed import ints, number
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.values import numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.values import Array, Value
 
     Weights = Callable[[Array], Array]

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from elk.frontend.ops.elementwise import aligned, scalar
-from elk.frontend.views.node import UnplannableError, wrapped
+from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.space import LoopSpace, Nest, Pattern
-
-if TYPE_CHECKING:
-    from elk.frontend.views.node import Node
 
 # Operations for each element of a row op, as the tile profile counts them.
 _SOFTMAX_FLOPS = 5

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from elk.frontend.assembly import Assembler
+    from elk.frontend.ops.taker import Taker
 
 
-def _inputs(assembler: Assembler, proto: onnx.NodeProto) -> list[Any]:
-    return [assembler.found(x) if x else None for x in proto.input]
+def _inputs(taker: Taker, proto: onnx.NodeProto) -> list[Any]:
+    return [taker.found(x) if x else None for x in proto.input]
 
 
 def _items(found: object) -> tuple[Value, ...]:
@@ -38,53 +38,53 @@ def _place(inputs: list[Any], slot: int, count: int, default: int) -> int:
     return position + count if position < 0 else position
 
 
-def _bind(assembler: Assembler, proto: onnx.NodeProto, result: Value | Sequence) -> None:
-    assembler.bind(proto.output[0], result)
+def _bind(taker: Taker, proto: onnx.NodeProto, result: Value | Sequence) -> None:
+    taker.bind(proto.output[0], result)
 
 
-def _construct(assembler: Assembler, proto: onnx.NodeProto, _: str) -> None:
+def _construct(taker: Taker, proto: onnx.NodeProto, _: str) -> None:
     """SequenceConstruct and SequenceEmpty."""
-    _bind(assembler, proto, Sequence(tuple(_inputs(assembler, proto))))
+    _bind(taker, proto, Sequence(tuple(_inputs(taker, proto))))
 
 
-def _insert(assembler: Assembler, proto: onnx.NodeProto, _: str) -> None:
-    inputs = _inputs(assembler, proto)
+def _insert(taker: Taker, proto: onnx.NodeProto, _: str) -> None:
+    inputs = _inputs(taker, proto)
     items = list(_items(inputs[0]))
     items.insert(_place(inputs, 2, len(items), len(items)), inputs[1])
-    _bind(assembler, proto, Sequence(tuple(items)))
+    _bind(taker, proto, Sequence(tuple(items)))
 
 
-def _erase(assembler: Assembler, proto: onnx.NodeProto, _: str) -> None:
-    inputs = _inputs(assembler, proto)
+def _erase(taker: Taker, proto: onnx.NodeProto, _: str) -> None:
+    inputs = _inputs(taker, proto)
     items = list(_items(inputs[0]))
     del items[_place(inputs, 1, len(items), len(items) - 1)]
-    _bind(assembler, proto, Sequence(tuple(items)))
+    _bind(taker, proto, Sequence(tuple(items)))
 
 
-def _at(assembler: Assembler, proto: onnx.NodeProto, _: str) -> None:
-    inputs = _inputs(assembler, proto)
+def _at(taker: Taker, proto: onnx.NodeProto, _: str) -> None:
+    inputs = _inputs(taker, proto)
     items = _items(inputs[0])
-    _bind(assembler, proto, items[_place(inputs, 1, len(items), 0)])
+    _bind(taker, proto, items[_place(inputs, 1, len(items), 0)])
 
 
-def _length(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
-    count = len(_items(_inputs(assembler, proto)[0]))
-    _bind(assembler, proto, constant(name, np.asarray(count, dtype=np.int64)))
+def _length(taker: Taker, proto: onnx.NodeProto, name: str) -> None:
+    count = len(_items(_inputs(taker, proto)[0]))
+    _bind(taker, proto, constant(name, np.asarray(count, dtype=np.int64)))
 
 
-def _concat(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
-    attrs, _ = attributes(proto, assembler.scope.attrs)
-    items: tuple[Value, ...] = _items(_inputs(assembler, proto)[0])
-    make = assembler.maker(name, proto.op_type)
+def _concat(taker: Taker, proto: onnx.NodeProto, name: str) -> None:
+    attrs, _ = attributes(proto, taker.scope.attrs)
+    items: tuple[Value, ...] = _items(_inputs(taker, proto)[0])
+    make = taker.maker(name, proto.op_type)
     axis = int(attrs["axis"])
     if attrs.get("new_axis", 0):
         items = tuple(make("Unsqueeze", value, np.asarray([axis])) for value in items)
-    _bind(assembler, proto, make("Concat", *items, axis=axis))
+    _bind(taker, proto, make("Concat", *items, axis=axis))
 
 
-def _split(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
-    attrs, _ = attributes(proto, assembler.scope.attrs)
-    value, *rest = _inputs(assembler, proto)
+def _split(taker: Taker, proto: onnx.NodeProto, name: str) -> None:
+    attrs, _ = attributes(proto, taker.scope.attrs)
+    value, *rest = _inputs(taker, proto)
     axis = wrapped(int(attrs.get("axis", 0)), len(value.shape))
     size = value.shape[axis]
     each = None if not rest or rest[0] is None else rest[0]
@@ -97,15 +97,15 @@ def _split(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
         sizes = [min(chunk, size - start) for start in range(0, size, chunk)]
     else:
         sizes = [int(n) for n in each.known]
-    make = assembler.maker(name, proto.op_type)
+    make = taker.maker(name, proto.op_type)
     parts = make.all("Split", value, np.asarray(sizes), axis=axis, outputs=len(sizes))
     if each is None and not attrs.get("keepdims", 1):
         parts = [make("Squeeze", part, np.asarray([axis])) for part in parts]
-    _bind(assembler, proto, Sequence(tuple(parts)))
+    _bind(taker, proto, Sequence(tuple(parts)))
 
 
 # What happens to nodes that make or read sequences.
-SEQUENCES: dict[str, Callable[[Assembler, onnx.NodeProto, str], None]] = {
+SEQUENCES: dict[str, Callable[[Taker, onnx.NodeProto, str], None]] = {
     "ConcatFromSequence": _concat,
     "SequenceAt": _at,
     "SequenceConstruct": _construct,

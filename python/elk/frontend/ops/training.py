@@ -8,11 +8,10 @@ import numpy as np
 
 from elk.frontend.ops.composed import cast, ints, number
 from elk.frontend.ops.kind import Kind
-from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.node import Node, UnplannableError
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.values import Value
 
 _STATES = {"Adagrad": 1, "Momentum": 1, "Adam": 2}

@@ -17,16 +17,13 @@ from typing import TYPE_CHECKING
 
 from elk.frontend.ops.composed import ints, positions
 from elk.frontend.ops.windows import guarded_at
-from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
+from elk.frontend.views.node import Node, UnplannableError
+from elk.frontend.views.space import Affine, Along, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import Stored, Value, whole
-from elk.frontend.views.views import covers, identity
+from elk.frontend.views.views import Shape, covers, identity
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
-    from elk.frontend.views.space import Along
-    from elk.frontend.views.views import Shape
+    from elk.frontend.ops.maker import Maker
 
 _AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
 _TILES = {

@@ -14,16 +14,13 @@ import numpy as np
 
 from elk.frontend.ops import fold
 from elk.frontend.ops.elementwise import scalar
-from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.space import Affine, LoopSpace, MisalignedError, Pattern, Term
+from elk.frontend.views.node import Node, UnplannableError
+from elk.frontend.views.space import Affine, Along, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import Piece, Value, constant, numpy_dtype
-from elk.frontend.views.views import covers, guarded
+from elk.frontend.views.views import Shape, covers, guarded
 
 if TYPE_CHECKING:
-    from elk.frontend.assembly import Maker
-    from elk.frontend.views.node import Node
-    from elk.frontend.views.space import Along
-    from elk.frontend.views.views import Shape
+    from elk.frontend.ops.maker import Maker
 
 # Loops and kernel tags of one, two and three spatial dimensions.
 _AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from elk.errors import InvalidInputError, UnboundSymbolsError
-from elk.limits import DEFAULT
+from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import onnx
 
     from elk.frontend.views.views import Shape
-    from elk.limits import Limits
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,

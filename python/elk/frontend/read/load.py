@@ -18,11 +18,9 @@ from elk.frontend.read.census import EXTERNAL, take_census
 from elk.frontend.read.functions import check_functions, inlined
 from elk.frontend.read.hoist import hoisted
 from elk.frontend.read.scan import check_parsed_bytes, message_depth
-from elk.limits import DEFAULT
+from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from elk.limits import Limits
-
     Source: TypeAlias = str | Path | bytes | onnx.ModelProto
 
 # Parsed, a file takes at most 100 times its bytes; below this size it is not looked at first.

@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from elk.frontend.views.node import UnplannableError
-from elk.frontend.views.values import BITS
+from elk.frontend.views.values import BITS, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from elk.frontend.views.space import Dim, Pattern
-    from elk.frontend.views.values import Value
     from elk.limits import Limits
 
 # The core refuses larger spaces; a sum of 2^7 such products still fits 64 bits.
