@@ -9,8 +9,8 @@ from typing import Any
 import elk
 from elk.document.file import StoredPlan
 from elk.document.rebuild import placed
-from elk.emulation.emulate import EmulatedPlan, _given
-from elk.emulation.parts import parts_of, run_parts
+from elk.emulation.emulate import _given
+from elk.emulation.parts import EmulatedPlan, parts_of, run_parts
 from elk.plan.content import Content
 from elk.plan.plan import Plan
 from emulated_moves import Key, emulated_moves

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from elk import _core
 from elk.chip.chip import Chip
+from elk.document.listing import PlacedProgram
 from elk.document.ops import OpRows
 from elk.document.schema import (
     SCHEMA,
@@ -26,12 +27,11 @@ from elk.document.schema import (
     StoreTimesRow,
 )
 from elk.document.sections import Sections
+from elk.document.simulated import How, run_program
+from elk.emulation.parts import EmulatedPlan
 
 if TYPE_CHECKING:
     from elk.document.given import GivenPlans
-    from elk.document.listing import PlacedProgram
-    from elk.document.simulated import How
-    from elk.emulation.emulate import EmulatedPlan
     from elk.model.model import Model
 
 EFFORTS: Final = {
@@ -105,8 +105,6 @@ class CompiledPlan:
 
     def emulated(self) -> EmulatedPlan:
         """What emulation needs of the plan."""
-        from elk.emulation.emulate import EmulatedPlan  # noqa: PLC0415 - few plans are emulated
-
         return EmulatedPlan(
             self.loaded,
             self._machine,
@@ -118,8 +116,6 @@ class CompiledPlan:
 
     def placed(self) -> PlacedProgram:
         """The program, with the graph and the chip that it is for."""
-        from elk.document.listing import PlacedProgram  # noqa: PLC0415 - few plans are listed
-
         return PlacedProgram(graph=self._planned, chip=self._machine, program=self.plan.program)
 
     def planned_graph(self) -> _core.Graph:
@@ -128,8 +124,6 @@ class CompiledPlan:
 
     def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator; the run that the search ended with stands for itself."""
-        from elk.document.simulated import run_program  # noqa: PLC0415 - few plans are simulated
-
         known = self.plan.run
         if tiles is None and known is not None and known.fidelity == how:
             return known

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from elk import _core
 from elk.base import atomic_file
+from elk.document.audit import audited
+from elk.document.rebuild import placed, problems
 from elk.document.schema import PlanDocument
 from elk.document.text import damaged, digest, parse, read_text, to_text
 from elk.errors import InvalidInputError, PlanFileError
@@ -45,8 +47,6 @@ class StoredPlan:
         Raises:
             PlanFileError: the text is no plan, is damaged, or breaks a rule.
         """
-        from elk.document.audit import audited  # noqa: PLC0415 - `import elk` stays small
-
         try:
             return audited(parse(self.text))
         except PlanFileError as error:
@@ -84,8 +84,6 @@ class StoredPlan:
 
     @cached_property
     def _placed(self) -> PlacedProgram:
-        from elk.document.rebuild import placed  # noqa: PLC0415 - few files are run or listed
-
         return placed(self.document())
 
     def emulated(self) -> NoReturn:
@@ -99,8 +97,6 @@ class StoredPlan:
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""
-        from elk.document.rebuild import problems  # noqa: PLC0415 - few plans are checked again
-
         return problems(self.document())
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from elk.document.listing import PlacedProgram
     from elk.document.schema import PlanDocument
     from elk.document.simulated import How
-    from elk.emulation.emulate import EmulatedPlan
+    from elk.emulation.parts import EmulatedPlan
 
 
 class PlanSource(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from elk import _core
 from elk.emulation import reference
 from elk.emulation.elements import numpy_type
-from elk.emulation.parts import Tape, parts_of, run_parts
+from elk.emulation.parts import EmulatedPlan, Tape, parts_of, run_parts
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -95,22 +95,6 @@ class Emulation(Mapping[str, Array]):
                 f"; {'agrees' if self.passed else 'DISAGREES'} with ONNX Runtime, {worst:.1e}"
             )
         return f"<Emulation {shapes}{compared}>"
-
-
-@dataclass(frozen=True)
-class EmulatedPlan:
-    """What emulation needs of a plan: the model's, or what one of its `chips` runs of it.
-
-    Of each tensor `wave_dims` has the dimension of which it is a wave's part, or -1; it is empty
-    where nothing runs in waves.
-    """
-
-    model: Model
-    chip: _core.Chip
-    program: _core.Program
-    shard: _core.OneChip | None = None
-    chips: int = 1
-    wave_dims: Sequence[int] = ()
 
 
 def emulate(

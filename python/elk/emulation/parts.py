@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,26 @@ from elk.base.waiting import interruptible
 from elk.emulation.elements import Array, from_bytes, to_bytes
 
 if TYPE_CHECKING:
-    from elk.emulation.emulate import EmulatedPlan
+    from elk.model.model import Model
 
 # What the cores of a chip received, in columns.
 Tape = dict[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedPlan:
+    """What emulation needs of a plan: the model's, or what one of its `chips` runs of it.
+
+    Of each tensor `wave_dims` has the dimension of which it is a wave's part, or -1; it is empty
+    where nothing runs in waves.
+    """
+
+    model: Model
+    chip: _core.Chip
+    program: _core.Program
+    shard: _core.OneChip | None = None
+    chips: int = 1
+    wave_dims: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
