@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from elk.report.timeline import Counter, Flow, Slice, Timeline, Track
+from elk.report.events import Counter, Flow, Slice, Track
+from elk.report.timeline import Timeline
 
 __all__ = ["Counter", "Flow", "Slice", "Timeline", "Track"]

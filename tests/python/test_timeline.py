@@ -12,7 +12,8 @@ import elk
 import pytest
 from elk.cli import main
 from elk.report.colours import COLLECTIVE, SLICES
-from elk.report.timeline import Counter, Flow, Slice, Timeline, Track, core_names, folded_cores
+from elk.report.events import Counter, Flow, Slice, Track
+from elk.report.timeline import Timeline, core_names, folded_cores
 from elk.report.timeline_plan import core_rows
 from perfetto_reader import read_trace
 

@@ -13,9 +13,9 @@ from elk import _core
 from elk.base.readable import amount, duration, rate, share
 from elk.chip.chip import Chip
 from elk.document.schema import BoundsRow, OpRow, PlanDocument
-from elk.report.explain import constraints, parts, sram_room, waits_s
-from elk.report.plots import memory_by_role
+from elk.report.explain import constraints, parts, waits_s
 from elk.report.shards import between_chips, is_sharded, layer
+from elk.report.sram import memory_by_role, sram_room
 
 TOP_OPS: Final = 8  # rows of operators on a card
 NAME_LENGTH: Final = 120  # letters of a name on a card

@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from elk.base.readable import amount, duration
 from elk.document.schema import FrontRow, OpRow, PlanDocument
 from elk.errors import InvalidInputError
+from elk.report.plots import plot_front
+from elk.report.sram import free_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,9 +126,12 @@ class Explanation:
         Raises:
             MissingPackageError: matplotlib is not installed.
         """
-        from elk.report.plots import plot_front  # noqa: PLC0415 - only plots need matplotlib
-
-        return plot_front(self, ax)
+        rows = [(c.space_bytes, c.time_s, c.added) for c in self.candidates]
+        title = (
+            f"{self.name}: {self.plans_complete:,} plans, {self.plans_filtered:,} filtered, "
+            f"{self.plans_pareto:,} Pareto"
+        )
+        return plot_front(title, rows, (self.chosen.space_bytes, self.chosen.time_s), ax)
 
     def _counts(self) -> str:
         """The three spaces, as in T10's Figure 17, and what the second was filtered by."""
@@ -319,21 +324,6 @@ def _what_holds_it_back(
     if more > 0:
         return f"{text} and leaves {amount(more)} of SRAM a core to preloads of later operators."
     return f"{text}: with its neighbours and the preloads beside it, the schedule is faster so."
-
-
-def free_bytes(document: PlanDocument, op: int) -> int | None:
-    """Bytes of a core's SRAM that no buffer holds while `op` runs; None without buffers."""
-    if not document["buffers"]:
-        return None
-    at = document["program"].index(["execute", op])
-    held = sum(b["bytes"] for b in document["buffers"] if b["from"] <= at <= b["to"])
-    return sram_room(document["chip"]) - held
-
-
-def sram_room(chip: dict[str, Any]) -> int:
-    """Bytes of one core's SRAM that plans may use."""
-    core = chip["core"]
-    return int(core["sram_bytes"]) - int(core.get("reserved_bytes") or 0)
 
 
 def parts(row: OpRow) -> dict[str, float]:

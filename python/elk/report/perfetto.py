@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from elk.report.timeline import Fact, Timeline
+from elk.report.events import Events, Fact
 
 _SEQUENCE: Final = 1
 _STATE_CLEARED, _NEEDS_STATE = 1, 2  # TracePacket.SequenceFlags
@@ -84,7 +84,7 @@ class _Names:
             into.message(field, Message().uint(1, number).text(2, text))
 
 
-def perfetto_bytes(timeline: Timeline) -> bytes:
+def perfetto_bytes(timeline: Events) -> bytes:
     """The timeline as a native trace of Perfetto.
 
     Groups are processes, rows and counters their tracks. Times are whole nanoseconds, rounded down,
@@ -105,7 +105,7 @@ def perfetto_bytes(timeline: Timeline) -> bytes:
 class _Writer:
     """Packets of one timeline."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Events) -> None:
         self._timeline = timeline
         groups = [track.group for track in timeline.tracks]
         groups += [counter.group for counter in timeline.counters]
@@ -204,7 +204,7 @@ def _annotation(name: int, value: Fact) -> Message:
     return about.double(5, float(value))
 
 
-def chrome_json(timeline: Timeline) -> str:
+def chrome_json(timeline: Events) -> str:
     """The timeline in the JSON format of Chrome's tracing page; times in microseconds.
 
     Example:
@@ -253,7 +253,7 @@ def chrome_json(timeline: Timeline) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
-def _complete(timeline: Timeline, i: int, place: dict[str, int]) -> dict[str, Any]:
+def _complete(timeline: Events, i: int, place: dict[str, int]) -> dict[str, Any]:
     one = timeline.slices[i]
     return {
         "ph": "X",

@@ -10,7 +10,7 @@ from elk.base.policies import POLICIES
 from elk.document.schema import PlanDocument
 from elk.errors import InvalidInputError, MissingPackageError
 from elk.report.colours import ROLES, SPLIT
-from elk.report.explain import Explanation, sram_room
+from elk.report.sram import memory_by_role, sram_room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,16 +48,6 @@ def new_grid(rows: int, columns: int, inches: tuple[float, float]) -> NDArray[An
         rows, columns, figsize=inches, squeeze=False, sharex=True, sharey=True, layout="constrained"
     )[1]
     return grid
-
-
-def memory_by_role(document: PlanDocument) -> dict[str, NDArray[np.int64]]:
-    """Bytes of a core's SRAM that each kind of buffer holds at every instruction."""
-    size = len(document["program"]) + 1
-    change = {role: np.zeros(size, dtype=np.int64) for role in ROLES}
-    for buffer in document["buffers"]:
-        change[buffer["role"]][buffer["from"]] += buffer["bytes"]
-        change[buffer["role"]][buffer["to"] + 1] -= buffer["bytes"]
-    return {role: np.cumsum(deltas)[:-1] for role, deltas in change.items()}
 
 
 def plot_memory(
@@ -103,30 +93,35 @@ def plot_memory(
     return ax
 
 
-def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
-    """Time over space of every plan on a Pareto front, the chosen one marked."""
+def plot_front(
+    title: str,
+    rows: Sequence[tuple[int, float, bool]],
+    chosen: tuple[int, float],
+    ax: Axes | None,
+) -> Axes:
+    """Time over space of every plan on a Pareto front, the chosen one marked.
+
+    Args:
+        title: What stands above the picture.
+        rows: Of each plan the bytes of SRAM, the seconds, and whether it is not on the front.
+        chosen: Bytes and seconds of the plan that was chosen.
+        ax: Where to draw; a new figure without it.
+    """
     ax = new_axes(ax)
-    points = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if not c.added]
-    points.sort()
+    points = sorted((space / _KIB, time_s * 1e6) for space, time_s, added in rows if not added)
     if points:
         x, y = zip(*points, strict=True)
         ax.scatter(x, y, s=16, label=f"Pareto front ({len(points)})")
         best = [p for i, p in enumerate(points) if all(p[1] < q[1] for q in points[:i])]
         ax.step(*zip(*best, strict=True), where="post", linewidth=1, alpha=0.6)
-    added = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if c.added]
-    if added:
-        label = f"beside it, for neighbours or room ({len(added)})"
-        x, y = zip(*added, strict=True)
+    beside = [(space / _KIB, time_s * 1e6) for space, time_s, added in rows if added]
+    if beside:
+        label = f"beside it, for neighbours or room ({len(beside)})"
+        x, y = zip(*beside, strict=True)
         ax.scatter(x, y, s=16, marker="x", label=label)
-    chosen = explanation.chosen
-    x, y = (chosen.space_bytes / _KIB,), (chosen.time_s * 1e6,)
-    ax.scatter(x, y, s=90, marker="*", label="chosen", zorder=3)
+    ax.scatter(chosen[0] / _KIB, chosen[1] * 1e6, s=90, marker="*", label="chosen", zorder=3)
     ax.set(xlabel="SRAM of one core (KiB)", ylabel="time alone (µs)", yscale="log")
-    ax.set_title(
-        f"{explanation.name}: {explanation.plans_complete:,} plans, "
-        f"{explanation.plans_filtered:,} filtered, {explanation.plans_pareto:,} Pareto",
-        parse_math=False,
-    )
+    ax.set_title(title, parse_math=False)
     ax.legend(fontsize="small")
     return ax
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from elk.base.readable import amount, duration, rate
 from elk.report.colours import OTHER, ROLES, SLICES, kind_of_slice
-from elk.report.timeline import Counter, Fact, Slice, Timeline
+from elk.report.events import Counter, Events, Fact, Slice
 
 _LEFT: Final = 180  # pixels of the names of rows
 _WIDTH: Final = 850  # pixels of time
@@ -46,7 +46,7 @@ class _Bar:
     slices: tuple[Slice, ...]
 
 
-def page(timeline: Timeline) -> str:
+def page(timeline: Events) -> str:
     """The timeline drawn to scale: what a mouse rests on says its name, times and facts.
 
     Slices too short to see are drawn as one, in the colour of the longest; slices inside others are
@@ -60,7 +60,7 @@ def page(timeline: Timeline) -> str:
     return drawn
 
 
-def _drawn(timeline: Timeline, most_shapes: int, *, told: bool) -> str:
+def _drawn(timeline: Events, most_shapes: int, *, told: bool) -> str:
     """The page with about so many shapes, which tell their facts or do not."""
     rows = min(len(timeline.tracks), _MOST_ROWS)
     deep = min(_MOST_LANES, _MOST_ROWS // max(1, rows))
@@ -97,7 +97,7 @@ def _drawn(timeline: Timeline, most_shapes: int, *, told: bool) -> str:
     )
 
 
-def document(timeline: Timeline) -> str:
+def document(timeline: Events) -> str:
     """The page as an HTML document of its own."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -106,7 +106,7 @@ def document(timeline: Timeline) -> str:
     )
 
 
-def _lanes(timeline: Timeline, track: int, most: int) -> list[list[Slice]]:
+def _lanes(timeline: Events, track: int, most: int) -> list[list[Slice]]:
     """The slices of a row by how many others they lie inside; one lane at least."""
     lanes: list[list[Slice]] = [[]]
     around: list[int] = []
@@ -203,7 +203,7 @@ def _fact(value: Fact) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
-def _axis(timeline: Timeline, bottom: float) -> str:
+def _axis(timeline: Events, bottom: float) -> str:
     """Marks of time at round numbers, from top to bottom."""
     step_ps, unit_ps, unit = _step(timeline.end_ps)
     marks = []
@@ -229,7 +229,7 @@ def _step(end_ps: int) -> tuple[int, int, str]:
     return step, unit_ps, unit
 
 
-def _legends(timeline: Timeline) -> list[tuple[str, dict[str, str]]]:
+def _legends(timeline: Events) -> list[tuple[str, dict[str, str]]]:
     """The kinds of slices and of areas, with their colours, each under a title."""
     kinds = dict.fromkeys(kind_of_slice(one.category) for one in timeline.slices)
     slices = {kind: SLICES[kind] for kind in SLICES if kind in kinds}

@@ -12,9 +12,10 @@ import numpy as np
 from elk.chip.chip import Chip
 from elk.document.schema import OpRow, PlanDocument
 from elk.errors import InvalidInputError
+from elk.report.events import Counter, Fact, Flow, Slice, Track
 from elk.report.explain import parts
-from elk.report.plots import memory_by_role
-from elk.report.timeline import Counter, Fact, Flow, Slice, Timeline, Track, core_names
+from elk.report.sram import memory_by_role
+from elk.report.timeline import Timeline, core_names
 
 SOURCES: Final = ("predicted", "simulated")
 _HBM, _CORES = 0, 1  # rows: of the HBM, and the first of cores

@@ -5,16 +5,13 @@ from __future__ import annotations
 import html
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elk.base.readable import deviation, duration, share
 from elk.document.schema import PlanDocument
 from elk.report.card import NAME_LENGTH, TOP_OPS, against, html_row, of_bound
-
-if TYPE_CHECKING:
-    from elk.run.run import Run
+from elk.run.measured import Measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +51,7 @@ class RunCard:
         )
 
 
-def run_card(run: Run, plan: PlanDocument) -> RunCard:
+def run_card(run: Measured, plan: PlanDocument) -> RunCard:
     """The card of a run."""
     model, chip = plan["model"]["name"], plan["chip"]["name"]
     return RunCard(
@@ -67,7 +64,7 @@ def run_card(run: Run, plan: PlanDocument) -> RunCard:
     )
 
 
-def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
+def _facts(run: Measured, plan: PlanDocument) -> list[tuple[str, str]]:
     total_s, bounds = run.latency_s, plan["bounds"]
     forecast_s = plan["predicted"]["total_s"]
     used = ", ".join(f"{name} {100 * part:.1f} %" for name, part in run.utilisation.items())
@@ -90,7 +87,7 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     return facts
 
 
-def _queue(run: Run) -> str:
+def _queue(run: Measured) -> str:
     """How many preloads and stores were under way at a time."""
     queue = run.queue()
     lasted = np.diff(queue["time_ps"], append=run.total_ps)
@@ -98,7 +95,7 @@ def _queue(run: Run) -> str:
     return f"{mean:.1f} preloads and stores on average, up to {queue['length'].max(initial=0):,}"
 
 
-def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
+def _top(run: Measured, plan: PlanDocument) -> list[tuple[str, ...]]:
     """Operators with the same Pareto front as one row, the most expensive first."""
     columns, reasons = run.columns, run._reasons_ps
     took_ps = columns["execute_end_ps"] - columns["execute_begin_ps"] + columns["waited_ps"]
