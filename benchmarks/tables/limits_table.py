@@ -121,7 +121,7 @@ CODES = (
     Code("no_energy", _INPUT, "A chip without energy coefficients is to be planned for energy",
          "give the chip an `[energy]` table, or take `objective=\"latency\"`"),
     Code("no_model", _INPUT, "A plan from a file or another process is to be planned again",
-         "give the model: `plan.what_if(..., model=...)`"),
+         "give the model: `elk.what_if(plan, ..., model=...)`"),
     Code("no_pairs", _INPUT, "No two points of a sweep differ in the compared axis alone",
          "sweep a product of it and the other axes"),
     Code("no_scheduler", "ElkError", "A scheduler of Dask does not answer, or no longer",

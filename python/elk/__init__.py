@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from elk.plan.sharding import Sharding as Sharding
     from elk.plan.sharding import shard as shard
     from elk.plan.what_if import WhatIf as WhatIf
+    from elk.plan.what_if import what_if as what_if
     from elk.points.scales import Range as Range
     from elk.points.scales import Values as Values
     from elk.points.scales import between as between
@@ -132,6 +133,7 @@ _LAZY = {
     "shard": "elk.plan.sharding",
     "sweep": "elk.sweeps.entry",
     "union": "elk.points.space",
+    "what_if": "elk.plan.what_if",
     "zip": "elk.points.space",
 }
 # Names that differ where they live: `zip` is Python's own there.
@@ -220,6 +222,7 @@ __all__ = [
     "tilemodel",
     "timeline",
     "union",
+    "what_if",
     "zip",
 ]
 

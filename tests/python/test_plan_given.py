@@ -147,7 +147,7 @@ def test_another_compile_of_the_model_is_not_held_to_them() -> None:
 
 def test_what_if_keeps_to_them() -> None:
     plan = compiled(plans={LINEAR: [CUT]})
-    changed = plan.what_if("hbm_bandwidth", "x2").changed
+    changed = elk.what_if(plan, "hbm_bandwidth", "x2").changed
     assert rows_of(changed)[LINEAR]["execute"]["factors"] == {"m": 16, "n": 4, "k": 1}
 
 

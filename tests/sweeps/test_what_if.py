@@ -34,7 +34,7 @@ def plan() -> elk.Plan:
 def test_a_changed_chip_gives_the_plan_of_a_compile_for_it(
     plan: elk.Plan, name: str, change: Any, fields: dict[str, Any]
 ) -> None:
-    found = plan.what_if(name, change)
+    found = elk.what_if(plan, name, change)
     chip = elk.chips.get("tiny").replace(**fields)
     wanted = elk.compile(MODEL, chip, bindings={"rows": 512}, policy="static")
     assert found.changed == wanted
@@ -45,19 +45,19 @@ def test_a_changed_chip_gives_the_plan_of_a_compile_for_it(
 
 
 def test_sizes_and_options_can_be_changed(plan: elk.Plan) -> None:
-    wider = plan.what_if("rows", "x2")
+    wider = elk.what_if(plan, "rows", "x2")
     assert (wider.before, wider.after) == (512, 1024)
     assert wider.changed == elk.compile(MODEL, "tiny", bindings={"rows": 1024}, policy="static")
-    basic = plan.what_if("policy", "basic")
+    basic = elk.what_if(plan, "policy", "basic")
     assert basic.changed.policy == "basic"
     assert basic.elasticity is None
-    ideal = plan.what_if("policy", "ideal")
+    ideal = elk.what_if(plan, "policy", "ideal")
     assert ideal.latency_s[1] == ideal.changed.latency_s
 
 
 def test_the_effort_of_a_plan_is_that_of_the_changed_one() -> None:
     fast = elk.compile(MODEL, "tiny", bindings={"rows": 512}, effort="fast")
-    same = fast.what_if("hbm_bandwidth", "+0 %")
+    same = elk.what_if(fast, "hbm_bandwidth", "+0 %")
     assert same.changed == fast
     assert same.change == 0
 
@@ -66,11 +66,11 @@ def test_a_plan_of_a_file_needs_its_model(plan: elk.Plan, tmp_path: Path) -> Non
     plan.save(tmp_path / "p.elkplan")
     read = elk.load_plan(tmp_path / "p.elkplan")
     with pytest.raises(elk.InvalidInputError, match="no model to plan again"):
-        read.what_if("hbm_bandwidth", "+10 %")
-    again = read.what_if("hbm_bandwidth", "+10 %", model=MODEL)
-    assert again.changed == plan.what_if("hbm_bandwidth", "+10 %").changed
+        elk.what_if(read, "hbm_bandwidth", "+10 %")
+    again = elk.what_if(read, "hbm_bandwidth", "+10 %", model=MODEL)
+    assert again.changed == elk.what_if(plan, "hbm_bandwidth", "+10 %").changed
     with pytest.raises(elk.InvalidInputError, match="another model"):
-        read.what_if("hbm_bandwidth", "x2", model=elk.load_model(MODEL, bindings={"rows": 64}))
+        elk.what_if(read, "hbm_bandwidth", "x2", model=elk.load_model(MODEL, bindings={"rows": 64}))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_plan_of_a_file_needs_its_model(plan: elk.Plan, tmp_path: Path) -> Non
 )
 def test_wrong_changes_are_refused(plan: elk.Plan, name: str, change: str, word: str) -> None:
     with pytest.raises(elk.InvalidInputError, match=word):
-        plan.what_if(name, change)
+        elk.what_if(plan, name, change)
 
 
 def test_every_total_is_what_the_chip_made_for_it_has() -> None:

@@ -14,7 +14,6 @@ def one_of(
     known: Sequence[str],
     *,
     later: Mapping[str, str] | None = None,
-    instead: str | None = None,
 ) -> str:
     """`value`, if it is one of the words that option `name` takes.
 
@@ -23,7 +22,6 @@ def one_of(
         value: What the caller gave.
         known: The words that it takes.
         later: Words that it will take, and why not yet.
-        instead: What to write in place of one of those.
 
     Raises:
         InvalidInputError: it is not; the message lists the right words, the nearest first.
@@ -38,7 +36,7 @@ def one_of(
         raise InvalidInputError(
             f"{name} {value!r} is not there yet: {later[value]}",
             code="not_there_yet",
-            remedy=f"use {instead or ', '.join(known)}",
+            remedy=f"use {', '.join(known)}",
         )
     text = str(value)
     near = sorted(known, key=lambda word: -difflib.SequenceMatcher(None, text, word).ratio())

@@ -12,11 +12,13 @@ from elk.base.choices import one_of
 from elk.base.policies import BUILT_UP
 from elk.base.readable import deviation, duration, share
 from elk.errors import InvalidInputError
-from elk.plan.options import as_model, asked
+from elk.plan.options import ComparedKeywords, Options, as_model, asked
 from elk.plan.plan import Plan
 from elk.plan.planning import compile as compile_plan
+from elk.report import plots
 from elk.report.card import html_row
-from elk.run.run import SPLIT, Run
+from elk.run.measured import SPLIT
+from elk.run.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
     from elk.chip.chip import Chip
     from elk.model.model import Model
-    from elk.plan.options import ComparedKeywords, Options
 
 _USED: Final = ("hbm", "links")
 _HEADS: Final = (
@@ -139,8 +140,6 @@ class Comparison:
             InvalidInputError: there is no such kind.
             MissingPackageError: matplotlib is not installed.
         """
-        from elk.report import plots  # noqa: PLC0415 - `import elk` stays small
-
         title = f"{self.model} on {self.chip}"
         if one_of("kind", kind, ("breakdown", "utilisation")) == "utilisation":
             return plots.plot_used(

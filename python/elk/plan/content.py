@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elk.document.file import StoredPlan
 from elk.document.source import PlanSource
+from elk.document.withheld import hold
 
 if TYPE_CHECKING:
     from elk.document.schema import BoundsRow, PlanDocument
@@ -51,8 +52,6 @@ class Content:
 
     def hold_against(self, simulated_s: float) -> None:
         """Withholds the bound if a plan of this model on this chip takes no more than that."""
-        from elk.document.withheld import hold  # noqa: PLC0415 - `import elk` stays small
-
         hold(self.document, simulated_s, read=isinstance(self.source, StoredPlan))
         if "withheld" in self.document["bounds"]:
             self._left = self.document["bounds"]

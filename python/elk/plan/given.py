@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from elk import _core
 from elk.document.given import GivenPlans, GivenRow
 from elk.document.rules import dotted, shown
 from elk.document.schema import ExecuteRow
-from elk.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from elk.errors import ElkError
+from elk.errors import ElkError, InvalidInputError
 
 # By the name or the id of an operator, the plans that it may take: mappings with the keys of
 # `GivenRow`, or whole `execute` rows of a plan file, whose other keys follow and are not read.

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elk.document.file import StoredPlan
-from elk.document.listing import listing
+from elk.document.listing import Listing, PlacedProgram, listing
 from elk.document.program_file import write_program
 from elk.errors import InternalError, InvalidInputError, PlanFileError
 from elk.report.explain import find_op
 
 if TYPE_CHECKING:
-    from elk.document.listing import Listing, PlacedProgram
     from elk.plan.content import Content
 
 

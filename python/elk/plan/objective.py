@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from elk.base.policies import BUILT_UP, POLICIES
 from elk.errors import InfeasibleError, InvalidInputError
+from elk.plan.functions import Objective
 
 if TYPE_CHECKING:
     from elk.chip.chip import Chip
     from elk.plan.plan import Plan
-
-# What a plan costs: of its latency in seconds, its energy in joules and its HBM bytes, all chips'.
-Objective: TypeAlias = Callable[[float, float, float], float]
 
 _POLICIES: Final = tuple(reversed(BUILT_UP))
 

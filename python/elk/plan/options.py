@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from elk import _core
 from elk.base.choices import one_of
 from elk.base.policies import POLICIES
 from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, Constraints
 from elk.errors import InvalidInputError
+from elk.model.model import Model, load_model
+from elk.plan.functions import Objective, TileFunction, asked_model, name_of
 from elk.plan.given import OperatorPlans, checked
-from elk.plan.objective import Objective
+from elk.tile.tilemodel import load_tile_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -22,11 +24,6 @@ if TYPE_CHECKING:
     from elk.chip.chip import Chip
     from elk.document.schema import ModelRow
     from elk.limits import Limits
-    from elk.model.model import Model
-
-# Cycles of one call of a kernel: `(function, dtype, accumulate)`, the sizes above one by their role
-# (`{"m": 32, "n": 16, "k": 64}`), and the kernel's parameters (of a window, its strides).
-TileFunction: TypeAlias = Callable[[tuple[str, str, str], dict[str, int], tuple[int, int]], float]
 
 _LATER_POLICIES: Final = {
     "t10": "it plans models that live on chip, and arrives in a later version",
@@ -192,8 +189,6 @@ def as_model(
     options: Options,
 ) -> Model:
     """A loaded model itself, or what `elk.load_model` makes of it."""
-    from elk.model.model import Model, load_model  # noqa: PLC0415 - `import elk` stays small
-
     given: dict[str, Any] = {
         "bindings": bindings,
         "weights": options.weights,
@@ -237,27 +232,6 @@ def _padding(value: object) -> float:
     return ratio
 
 
-def name_of(function: TileFunction) -> str:
-    """What a caller's function is called in plans."""
-    return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-def asked_model(graph: _core.Graph, function: TileFunction) -> _core.TileModel:
-    """The tile model that a caller's function is, for all kernels that `graph` may call."""
-    if not callable(function):
-        raise InvalidInputError(
-            f"tile_model must be a function, got {function!r}",
-            place="tile_model",
-            remedy="name tile models in the chip: chip.replace(tile_model=...)",
-        )
-    dtypes = {op.accumulate.name for op in graph.ops} | {t.dtype.name for t in graph.tensors}
-    kernels = [(op.function, op.compute.name, op.accumulate.name) for op in graph.ops]
-    kernels += [("partials_reduce", dtype, dtype) for dtype in sorted(dtypes)]
-    kernels += [("slice_copy", dtype, dtype) for dtype in sorted(dtypes | {"F16", "F32"})]
-    names = [(name, a.lower(), b.lower()) for name, a, b in dict.fromkeys(kernels)]
-    return _core.TileModel.asking(names, function)
-
-
 def tiles_for(
     model: Model, chip: Chip, function: TileFunction | None
 ) -> tuple[_core.TileModel, Chip, _core.Kept | None]:
@@ -265,8 +239,6 @@ def tiles_for(
 
     Nothing is kept under a caller's function, which may be another one next time.
     """
-    from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
-
     if function is None:
         tiles = load_tile_model(chip.core.tile_model)
         return tiles, chip, model.kept.of(tiles)

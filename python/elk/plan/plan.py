@@ -17,7 +17,11 @@ from elk.chip.chip import Chip
 from elk.document.file import StoredPlan, write_plan
 from elk.document.schema import PlanDocument, content
 from elk.document.source import Bounds
+from elk.limits import DEFAULT, Limits
 from elk.plan.content import Content
+from elk.report.card import card
+from elk.report.explain import Explanation, explain
+from elk.report.plots import plot_memory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,10 +29,7 @@ if TYPE_CHECKING:
 
     from elk.document.listing import Listing
     from elk.emulation.emulate import Emulation
-    from elk.limits import Limits
-    from elk.plan.options import TileFunction
-    from elk.plan.what_if import WhatIf
-    from elk.report.explain import Explanation
+    from elk.plan.functions import TileFunction
     from elk.report.timeline import Timeline
     from elk.run.run import Run
 
@@ -126,13 +127,9 @@ class Plan:
             >>> "lower bound" in plan.summary()
             True
         """
-        from elk.report.card import card  # noqa: PLC0415 - `import elk` stays small
-
         return card(self._document).text
 
     def _repr_html_(self) -> str:
-        from elk.report.card import card  # noqa: PLC0415 - `import elk` stays small
-
         return card(self._document).html
 
     def __repr__(self) -> str:
@@ -155,8 +152,6 @@ class Plan:
             >>> plan.explain(0).plans_pareto >= 1
             True
         """
-        from elk.report.explain import explain  # noqa: PLC0415 - `import elk` stays small
-
         return explain(self._document, op)
 
     def plot_memory(self, ax: Axes | None = None) -> Axes:
@@ -169,8 +164,6 @@ class Plan:
             MissingPackageError: matplotlib is not installed.
             InvalidInputError: the plan is a forecast of policy `ideal`, which places no buffers.
         """
-        from elk.report.plots import plot_memory  # noqa: PLC0415 - `import elk` stays small
-
         return plot_memory(self._document, ax)
 
     def timeline(self, *, of: str = "predicted") -> Timeline:
@@ -233,8 +226,9 @@ class Plan:
         from elk.plan.simulation import how_to_run, tiles_of  # noqa: PLC0415
         from elk.run.run import Run  # noqa: PLC0415 - `import elk` stays small
 
-        how, tiles = how_to_run(self, fidelity, links), tiles_of(self, tile_model)
         document, source = self._document, self._content.source
+        how = how_to_run(self.policy, self.chip, fidelity, links)
+        tiles = tiles_of(source, self.chip, tile_model)
         run = Run(interruptible(lambda: source.simulate(tiles, how)), lambda: document)
         self._content.hold_against(run.latency_s)
         self._content.run = run
@@ -315,26 +309,6 @@ class Plan:
         run = self._content.run or self.simulate()
         return self.latency_s / run.latency_s - 1
 
-    def what_if(self, name: str, change: Any, *, model: Any = None, **options: Any) -> WhatIf:
-        """Plans the model again with one thing changed, and says what that does to the latency.
-
-        Args:
-            name: What would be an axis of `elk.sweep`: `hbm_bandwidth`, `cores`, `batch`, `policy`.
-            change: A part more or less ("+10 %"), a multiple ("x2"), or another value ("20 TB/s").
-            model: What the plan was compiled from, where it came from a file.
-            options: Options of `elk.compile` that a plan does not know: a file's `effort`.
-
-        Raises:
-            InvalidInputError: the name, the change or the model is wrong or missing.
-
-        Example:
-            >>> plan.what_if("hbm_bandwidth", "+10 %").change <= 0.01
-            True
-        """
-        from elk.plan.what_if import what_if  # noqa: PLC0415 - `import elk` stays small
-
-        return what_if(self, name, change, model=model, options=options)
-
     def to_json(self) -> dict[str, Any]:
         """The plan as a document of schema `elk.plan/1`: times in seconds, sizes in bytes.
 
@@ -386,6 +360,4 @@ def load_plan(path: str | Path, *, limits: Limits | None = None) -> Plan:
         >>> elk.load_plan("nerf.elkplan") == plan
         True
     """
-    from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
-
     return Plan(Content(StoredPlan.read(Path(path), limits or DEFAULT)))

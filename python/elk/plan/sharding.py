@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from elk import _core
 from elk.base.readable import amount, duration
+from elk.base.waiting import interruptible
 from elk.chip import presets
 from elk.errors import InvalidInputError
 from elk.plan.options import Options, as_model
+from elk.tile.tilemodel import load_tile_model
 
 if TYPE_CHECKING:
     import onnx
@@ -166,9 +168,6 @@ def shard(
         >>> elk.shard("models/nerf.onnx", "ipu-pod4-hbm", bindings={"rows": 4096})
         <Sharding of nerf over 4 chips: 7.283 µs, 0 collectives, 0 B sent by each chip>
     """
-    from elk.base.waiting import interruptible  # noqa: PLC0415
-    from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
-
     machine = presets.find(chip)
     if machine.chips < 2:  # noqa: PLR2004 - a pod
         raise InvalidInputError(

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Final
 from elk import _core
 from elk.base.choices import one_of
 from elk.chip.transfers import LINKS
+from elk.document.file import StoredPlan
 from elk.errors import InvalidInputError
+from elk.plan.functions import TileFunction, asked_model
 
 if TYPE_CHECKING:
+    from elk.chip.chip import Chip
     from elk.document.simulated import How
-    from elk.plan.options import TileFunction
-    from elk.plan.plan import Plan
+    from elk.document.source import PlanSource
 
 _FIDELITIES: Final = {"core": _core.Fidelity.Core, "symmetric": _core.Fidelity.Symmetric}
 _FUNCTION: Final = "function "  # what the chip of a plan names as tile model before a function's
 
 
-def how_to_run(plan: Plan, fidelity: object, links: object) -> How:
+def how_to_run(policy: str, chip: Chip, fidelity: object, links: object) -> How:
     """The fidelity that is meant, or how its flows share links; refuses plans that cannot run."""
     chosen = one_of("fidelity", fidelity, ("auto", *_FIDELITIES, "flows"))
     shared = LINKS[one_of("links", links, tuple(LINKS))]
@@ -27,7 +29,7 @@ def how_to_run(plan: Plan, fidelity: object, links: object) -> How:
             f"links={links!r} is for flows, not for fidelity {chosen!r}",
             remedy='simulate with fidelity="flows"',
         )
-    if plan.policy == "ideal":
+    if policy == "ideal":
         raise InvalidInputError(
             "a plan of policy 'ideal' is a forecast for a chip with everything twice: "
             "no chip can run it",
@@ -38,18 +40,16 @@ def how_to_run(plan: Plan, fidelity: object, links: object) -> How:
         return shared
     if chosen != "auto":
         return _FIDELITIES[chosen]
-    return _core.fidelity(plan.chip.to_core())
+    return _core.fidelity(chip.to_core())
 
 
-def tiles_of(plan: Plan, function: TileFunction | None) -> _core.TileModel | None:
+def tiles_of(
+    source: PlanSource, chip: Chip, function: TileFunction | None
+) -> _core.TileModel | None:
     """The tile model to run with, where it is not the one that the plan's source knows."""
-    from elk.document.file import StoredPlan  # noqa: PLC0415
-    from elk.plan.options import asked_model  # noqa: PLC0415 - beside its only user
-
-    source = plan._content.source
     if function is not None:
         return asked_model(source.planned_graph(), function)
-    named = plan.chip.core.tile_model
+    named = chip.core.tile_model
     if isinstance(source, StoredPlan) and named.startswith(_FUNCTION):
         raise InvalidInputError(
             f"the plan was planned with {named}, which its file does not hold",

@@ -1,4 +1,4 @@
-"""One plan made again with one thing changed: `Plan.what_if`."""
+"""One plan made again with one thing changed: `elk.what_if`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from elk.base.readable import deviation, duration
 from elk.errors import InvalidInputError
 from elk.model.model import Model, load_model
+from elk.plan.plan import Plan
 from elk.plan.planning import compile as compile_plan
 from elk.points import chip_axes
 from elk.points.axes import Axis, classify
@@ -22,7 +23,6 @@ from elk.points.space import Tagged
 from elk.points.table import TableCard
 
 if TYPE_CHECKING:
-    from elk.plan.plan import Plan
     from elk.run.run import Run
 
 _NUMBER: Final = r"(\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)"
@@ -110,20 +110,33 @@ class WhatIf(TableCard):
 
     def _outcomes(self) -> tuple[Outcome, Outcome]:
         return (
-            Outcome(self.plan, self.run, self.plan._document),
-            Outcome(self.changed, self.changed_run, self.changed._document),
+            Outcome(self.run, self.plan._document),
+            Outcome(self.changed_run, self.changed._document),
         )
 
 
-def what_if(
-    plan: Plan, name: str, change: Any, *, model: Any, options: Mapping[str, Any]
-) -> WhatIf:
-    """The plan made again with one thing changed; see `Plan.what_if`."""
+def what_if(plan: Plan, name: str, change: Any, *, model: Any = None, **options: Any) -> WhatIf:
+    """Plans a plan's model again with one thing changed, and says what that does to the latency.
+
+    Args:
+        plan: The plan before.
+        name: What would be an axis of `elk.sweep`: `hbm_bandwidth`, `cores`, `batch`, `policy`.
+        change: A part more or less ("+10 %"), a multiple ("x2"), or another value ("20 TB/s").
+        model: What the plan was compiled from, where it came from a file.
+        options: Options of `elk.compile` that a plan does not know: a file's `effort`.
+
+    Raises:
+        InvalidInputError: the name, the change or the model is wrong or missing.
+
+    Example:
+        >>> elk.what_if(plan, "hbm_bandwidth", "+10 %").change <= 0.01
+        True
+    """
     loaded = _model(plan, model)
     axes, complaints = classify([name], loaded.bindings)
     refuse(complaints)
     (axis,) = axes
-    known = _options(plan) | dict(options)
+    known = _options(plan) | options
     before = _now(plan, axis, loaded, known)
     after = _after(axis, before, change, plan)
     chip = plan.chip
@@ -158,7 +171,7 @@ def _model(plan: Plan, given: Any) -> Model:
             "the plan is from a file, or from another process, and has no model to plan again",
             code="no_model",
             place="model",
-            remedy="give what it was compiled from: plan.what_if(..., model=...)",
+            remedy="give what it was compiled from: elk.what_if(plan, ..., model=...)",
         )
     if not isinstance(loaded, Model):
         loaded = load_model(loaded, bindings=dict(row["bindings"]))

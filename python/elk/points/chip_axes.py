@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from elk.base import quantity
 from elk.base.choices import one_of
+from elk.chip.published import matrix_flops_per_s
 from elk.chip.replace import field_at, place_of
 from elk.errors import InvalidInputError
 
@@ -68,8 +69,6 @@ def _clock(chip: Chip, flops_per_s: float) -> float:
 
 
 def _matrix(chip: Chip) -> float:
-    from elk.chip.published import matrix_flops_per_s  # noqa: PLC0415 - needs a tile model
-
     return matrix_flops_per_s(chip) * chip.chips
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from elk.chip.check import nearest
 from elk.errors import InvalidInputError
 from elk.points.complaints import Complaint, refuse
+from elk.report.sram import memory_by_role
 
 if TYPE_CHECKING:
     from elk.document.schema import PlanDocument
-    from elk.plan.plan import Plan
     from elk.run.run import Run
 
 # What became of a point.
@@ -28,7 +28,6 @@ _CORNERS: Final = {"HBM": "hbm_s", "execution": "execute_s", "links": "link_s"}
 class Outcome:
     """A point that was planned and, unless its policy is `ideal`, simulated."""
 
-    plan: Plan
     run: Run | None
     document: PlanDocument
 
@@ -64,8 +63,12 @@ def _used(unit: str) -> Callable[[Outcome], Any]:
     return _simulated(lambda run: run.utilisation[unit])
 
 
+def _forecast_s(found: Outcome) -> float:
+    return found.document["predicted"]["total_s"]
+
+
 def _latency_s(found: Outcome) -> float:
-    return found.plan.latency_s if found.run is None else found.run.latency_s
+    return _forecast_s(found) if found.run is None else found.run.latency_s
 
 
 def _binds(found: Outcome) -> str:
@@ -92,8 +95,6 @@ def _flops_per_s(found: Outcome) -> float | None:
 
 
 def _sram_bytes(found: Outcome) -> int | None:
-    from elk.report.plots import memory_by_role  # noqa: PLC0415 - `import elk` stays small
-
     if not found.document["buffers"]:
         return None
     return int(sum(memory_by_role(found.document).values()).max())  # type: ignore[union-attr]
@@ -101,11 +102,11 @@ def _sram_bytes(found: Outcome) -> int | None:
 
 COLUMNS: Final[dict[str, Column]] = {
     "latency_s": Column("s", "simulated; of policy ideal forecast", _latency_s),
-    "forecast_s": Column("s", "the planner's forecast", lambda found: found.plan.latency_s),
+    "forecast_s": Column("s", "the planner's forecast", _forecast_s),
     "forecast_error": Column(
         "",
         "forecast over simulated latency, less one",
-        lambda found: found.run and found.plan.latency_s / found.run.latency_s - 1,
+        lambda found: found.run and _forecast_s(found) / found.run.latency_s - 1,
     ),
     "lower_bound_s": Column("s", "no plan is faster", _bound("lower_bound_s")),
     "hbm_bound_s": Column("s", "the bound's corner of HBM bytes", _bound("hbm_s")),
@@ -143,7 +144,9 @@ COLUMNS: Final[dict[str, Column]] = {
     ),
     "sram_peak_bytes": Column("B", "of one core, at most", _sram_bytes),
     "ops": Column("", "operators", lambda found: len(found.document["predicted"]["ops"])),
-    "plan_pod": Column("", "sharded or pooled, whichever is faster", lambda found: found.plan.pod),
+    "plan_pod": Column(
+        "", "sharded or pooled, whichever is faster", lambda found: found.document["pod"]
+    ),
     "origin": Column("", "the policy whose plan it is", lambda found: found.document["origin"]),
     "plans_filtered": Column("", "plans looked at", _search("plans_filtered")),
     "plans_pareto": Column("", "plans on fronts", _search("plans_pareto")),

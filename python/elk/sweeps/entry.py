@@ -12,7 +12,7 @@ from elk.errors import InvalidInputError
 from elk.points.axes import checked_options, sizes
 from elk.points.columns import COLUMNS, chosen
 from elk.points.complaints import Gathered
-from elk.sweeps.definition import Base, define
+from elk.sweeps.definition import Base, Constraint, define
 from elk.sweeps.running import How, run, start
 from elk.sweeps.store import Store
 from elk.sweeps.sweep import Sweep
@@ -20,7 +20,6 @@ from elk.sweeps.sweep import Sweep
 if TYPE_CHECKING:
     from elk.limits import Limits
     from elk.points.space import SpaceLike
-    from elk.sweeps.definition import Constraint
 
 
 class SweepCall:

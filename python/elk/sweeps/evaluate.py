@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from elk.chip.chip import Chip
+from elk.document.carried import carried
 from elk.errors import ElkError, InfeasibleError
 from elk.plan.planning import compile as compile_plan
 from elk.points.columns import COLUMNS, DONE, FAILED, INFEASIBLE, MEASURED, Outcome
@@ -128,7 +129,7 @@ class Evaluator:
         is_ideal = task.options["policy"] == "ideal"
         run = None if is_ideal else plan.simulate(fidelity=task.options["fidelity"])
         times.append(time.process_time())
-        found = Outcome(plan, run, plan._document)
+        found = Outcome(run, plan._document)
         row = {name: COLUMNS[name].of(found) for name in self.columns if name not in MEASURED}
         spent = dict(zip(MEASURED, (times[1] - times[0], times[2] - times[1]), strict=True))
         row.update({name: spent[name] for name in MEASURED if name in self.columns})
@@ -148,6 +149,4 @@ class Evaluator:
 
     @staticmethod
     def _packed(plan: Plan) -> bytes:
-        from elk.document.carried import carried  # noqa: PLC0415 - few sweeps keep plans
-
         return carried(plan._content.whole())

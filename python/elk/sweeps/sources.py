@@ -14,14 +14,13 @@ from elk import models
 from elk.chip import presets
 from elk.errors import InvalidInputError, ModelFileError
 from elk.frontend.read.load import load
-from elk.limits import DEFAULT
+from elk.limits import DEFAULT, Limits
 from elk.model.model import Model, load_model
 
 if TYPE_CHECKING:
     import onnx
 
     from elk.chip.chip import Chip
-    from elk.limits import Limits
 
 _MOST_CARRIED: Final = 64 << 20  # bytes of a model that travel; a larger file is read in place
 

@@ -27,6 +27,7 @@ from elk.points.complaints import SweepError, complaint
 from elk.points.formulas import comparison, product
 from elk.points.scales import between, linspace, logspace
 from elk.points.space import Space, as_space, sampled, union, zip_axes
+from elk.sweeps.entry import sweep
 from elk.sweeps.running import How
 from elk.sweeps.sources import Named, Source, chip_of, source_of
 from elk.sweeps.sweep import Sweep
@@ -123,8 +124,6 @@ class SweepFile:
                 which lines.
             SweepStoreError: as `elk.sweep`.
         """
-        from elk.sweeps.entry import sweep  # noqa: PLC0415 - the call knows spaces, not files
-
         given = {name: value for name, value in how.items() if value is not None}
         How(**given).checked()  # What the file does not say has no line in it.
         with self._located():

@@ -22,6 +22,7 @@ from typing import Any, Final
 from elk import _core
 from elk.base import atomic_file
 from elk.errors import SweepStoreError
+from elk.points.columns import COLUMNS
 from elk.sweeps.definition import Definition, Point, Task, task_of
 from elk.sweeps.evaluate import Answer
 from elk.sweeps.sources import Source
@@ -331,8 +332,6 @@ def _at_fault(path: Path, what: str, error: sqlite3.Error) -> SweepStoreError:
 
 
 def _ddl(axes: Sequence[str], columns: Sequence[str]) -> str:
-    from elk.points.columns import COLUMNS  # noqa: PLC0415 - columns know plans
-
     typed = [_declared(name, COLUMNS[name].unit) for name in columns]
     return _DDL.format(
         axes="".join(f", {_quoted(name)}" for name in axes),

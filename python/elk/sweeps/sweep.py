@@ -11,13 +11,17 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from elk._core import __version__
 from elk.base import quantity
 from elk.base.choices import one_of
 from elk.base.readable import duration
 from elk.errors import InvalidInputError
 from elk.points.axes import unit_of
-from elk.points.columns import DONE, MEASURED
+from elk.points.columns import DONE
+from elk.sweeps.again import plan_again
 from elk.sweeps.analysis.analysed import Analysed
+from elk.sweeps.running import extend, resume
+from elk.sweeps.tables import dataset, frame, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +33,6 @@ if TYPE_CHECKING:
 
 _MOST_LISTED: Final = 6  # values of an axis that a card lists
 _LONGEST: Final = 60  # characters of a value on a card
-# What differs between two runs of one sweep.
-TIMED: Final = (*MEASURED, "seconds", "worker", "finished_at")
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,6 @@ class Sweep(Analysed):
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from elk.sweeps.tables import frame  # noqa: PLC0415 - pandas is optional
-
         return frame(*self._table)
 
     def to_xarray(self) -> xr.Dataset:
@@ -150,9 +150,7 @@ class Sweep(Analysed):
         Raises:
             MissingPackageError: xarray is not installed.
         """
-        from elk.sweeps.tables import dataset  # noqa: PLC0415 - xarray is optional
-
-        return dataset(*self._table, axes=self.axes)
+        return dataset(*self._table, self.axes)
 
     def save(self, path: str | PathLike[str], *, timed: bool = True) -> None:
         """Writes the table: `.parquet`, `.nc` or `.csv` by its suffix.
@@ -166,9 +164,7 @@ class Sweep(Analysed):
             MissingPackageError: pandas, pyarrow or xarray is not installed.
             OutputFileError: the file cannot be written.
         """
-        from elk.sweeps.tables import write  # noqa: PLC0415 - pandas is optional
-
-        write(self, Path(fspath(path)), timed=timed)
+        write(*self._table, self.axes, Path(fspath(path)), timed=timed)
 
     def best(self, column: str = "latency_s") -> SweepPoint:
         """The point that is done and has the least of a column, the first of several.
@@ -199,8 +195,6 @@ class Sweep(Analysed):
         return bool(row["status"] == DONE and policy != "ideal")
 
     def _plan(self, point: Point) -> Plan:
-        from elk.sweeps.again import plan_again  # noqa: PLC0415 - few points are planned again
-
         return plan_again(self.store, point.task, self._base)
 
     def summary(self) -> str:
@@ -253,8 +247,6 @@ class Sweep(Analysed):
         return f"{name}: {len(values):,}, such as {first} and {last}"
 
     def _older(self) -> list[tuple[str, str]]:
-        from elk._core import __version__  # noqa: PLC0415 - beside its only user
-
         older = {v: count for v, count in self.store.versions().items() if v != __version__}
         listed = ", ".join(f"{count:,} of ELK {version}" for version, count in older.items())
         return [("older results", f"{listed}; this is ELK {__version__}")] if older else []
@@ -288,8 +280,6 @@ class Sweep(Analysed):
             SweepStoreError: the store cannot be written, is run by another process, or holds
                 results of another version and `older` does not say what becomes of them.
         """
-        from elk.sweeps.running import resume  # noqa: PLC0415 - running knows sweeps
-
         resume(self.store, self._base, **how)
         self.refresh()
         return self
@@ -309,8 +299,6 @@ class Sweep(Analysed):
             >>> sweep.extend({"rows": [256]}, workers=0).progress.points
             3
         """
-        from elk.sweeps.running import extend  # noqa: PLC0415 - running knows sweeps
-
         extend(self.store, self._base, space, **how)
         self.refresh()
         return self

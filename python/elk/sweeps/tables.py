@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 from elk.base import atomic_file
 from elk.base.optional import pandas
 from elk.errors import InvalidInputError, MissingPackageError
-from elk.points.columns import COLUMNS
+from elk.points.columns import COLUMNS, MEASURED
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from elk.sweeps.sweep import Sweep
-
 _SUFFIXES: Final = (".parquet", ".nc", ".csv")
 _NUMBERS: Final = ("s", "J", "W", "FLOP/s", "B")
+_TIMED: Final = (*MEASURED, "seconds", "worker", "finished_at")  # differ from run to run
 _TEXTS: Final = ("status", "code", "message", "elk_version", "worker", "finished_at")
 
 
@@ -35,9 +34,7 @@ def frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     return table.set_index("point")
 
 
-def dataset(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], *, axes: Sequence[str]
-) -> xr.Dataset:
+def dataset(names: Sequence[str], rows: Sequence[Sequence[Any]], axes: Sequence[str]) -> xr.Dataset:
     """The table as a dataset: a dimension an axis where the points are a product, else `point`."""
     try:
         import xarray  # noqa: F401, PLC0415 - pandas asks for it
@@ -63,22 +60,27 @@ def dataset(
     return made
 
 
-def write(sweep: Sweep, path: Path, *, timed: bool) -> None:
+def write(
+    names: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    axes: Sequence[str],
+    path: Path,
+    *,
+    timed: bool,
+) -> None:
     """Writes the table in the format of the path's suffix."""
-    from elk.sweeps.sweep import TIMED  # noqa: PLC0415 - sweep knows tables
-
     if path.suffix not in _SUFFIXES:
         raise InvalidInputError(
             f"a sweep is written as {', '.join(_SUFFIXES)}, not as {path.suffix or 'no suffix'!r}",
             place=str(path),
             remedy="end the name in one of them",
         )
-    left_out = [] if timed else [*TIMED]
+    left_out = [] if timed else [*_TIMED]
     if path.suffix == ".nc":
-        data = sweep.to_xarray().drop_vars(left_out, errors="ignore")
+        data = dataset(names, rows, axes).drop_vars(left_out, errors="ignore")
         content = _netcdf(data)
     else:
-        table = sweep.to_pandas().drop(columns=left_out, errors="ignore")
+        table = frame(names, rows).drop(columns=left_out, errors="ignore")
         content = _parquet(table) if path.suffix == ".parquet" else table.to_csv().encode()
     atomic_file.write_bytes(path, content, "the table")
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from elk.sweeps.analysis.pareto import Pareto, pareto
+from elk.sweeps.analysis.plot import Asked, plot
+from elk.sweeps.analysis.ratios import Ratios, compare
+from elk.sweeps.analysis.sensitivity import Sensitivity, sensitivity
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from elk.sweeps.analysis.pareto import Pareto
-    from elk.sweeps.analysis.ratios import Ratios
     from elk.sweeps.analysis.selection import Swept
-    from elk.sweeps.analysis.sensitivity import Sensitivity
 
 
 class Analysed:
@@ -63,8 +65,6 @@ class Analysed:
             >>> sweep.plot(x="hbm_bandwidth", hue="policy", col="batch")
             >>> sweep.plot(x="hbm_bandwidth", y="cores", hue="binds", where={"policy": "static"})
         """
-        from elk.sweeps.analysis.plot import Asked, plot  # noqa: PLC0415 - matplotlib is optional
-
         asked = Asked(kind=kind, x=x, y=y, hue=hue, col=col, row=row)
         return plot(self, asked, where=where, log=log, ax=ax)
 
@@ -86,8 +86,6 @@ class Analysed:
             >>> front.rows()[0]["point"]
             0
         """
-        from elk.sweeps.analysis.pareto import pareto  # noqa: PLC0415 - `import elk` stays small
-
         return pareto(self, objectives, where)
 
     def compare(
@@ -113,8 +111,6 @@ class Analysed:
             >>> sweep.compare(64, axis="rows").rows()[0]["ratio"] >= 1
             True
         """
-        from elk.sweeps.analysis.ratios import compare  # noqa: PLC0415 - `import elk` stays small
-
         return compare(self, to, axis=axis, column=column, where=where)
 
     def sensitivity(
@@ -137,6 +133,4 @@ class Analysed:
             >>> sweep.sensitivity().shares[0].axis
             'rows'
         """
-        from elk.sweeps.analysis.sensitivity import sensitivity  # noqa: PLC0415 - as above
-
         return sensitivity(self, column, where)

@@ -11,6 +11,7 @@ import numpy as np
 from elk.errors import InvalidInputError
 from elk.points.labels import Log, Measure, measure, said, title
 from elk.points.table import TableCard
+from elk.report.plots import new_grid
 from elk.sweeps.analysis.drawing import Colours, Panel, draw_scatter, explain, finish
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
 
@@ -79,8 +80,6 @@ class Pareto(TableCard):
             InvalidInputError: there is no such column.
             MissingPackageError: matplotlib is not installed.
         """
-        from elk.report.plots import new_grid  # noqa: PLC0415 - matplotlib is optional
-
         rows = [*self.beaten, *self.points]
         first, second, *others = map(_column, self.objectives)
         log = tuple(log) if log is not None and not isinstance(log, bool) else log
