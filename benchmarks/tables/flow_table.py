@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import elk
 from cases import CASES, OTHERS, Case
-from elk.model import Model
+from elk.model.model import Model
 
 TOPOLOGIES = ("all_to_all", "mesh2d", "torus2d", "ring")
 HOP = "1 ns"
