@@ -70,10 +70,10 @@ if TYPE_CHECKING:
     from elk.points.space import sampled as sampled
     from elk.points.space import union as union
     from elk.points.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
+    from elk.report.events import Interval as Interval
     from elk.report.explain import Candidate as Candidate
     from elk.report.explain import Explanation as Explanation
     from elk.report.timeline import Timeline as Timeline
-    from elk.run.intervals import Interval as Interval
     from elk.run.run import Run as Run
     from elk.sweeps.analysis.pareto import Pareto as Pareto
     from elk.sweeps.analysis.ratios import Ratios as Ratios
@@ -96,7 +96,7 @@ _LAZY = {
     "Emulation": "elk.emulation.emulate",
     "Explanation": "elk.report.explain",
     "Facts": "elk.model.facts",
-    "Interval": "elk.run.intervals",
+    "Interval": "elk.report.events",
     "Limits": "elk.limits",
     "Listing": "elk.document.listing",
     "Model": "elk.model.model",

@@ -72,6 +72,28 @@ class Flow:
     target: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """What one resource did for a while, in picoseconds from the start.
+
+    Attributes:
+        resource: `hbm`, `cores` (computing) or `links` (exchanging).
+        kind: `preload`, `store`, or the part of an execute: `distribute`, `gather`, `compute`,
+            `shift`, `reduce`.
+        op: The op's id; -1 of a store.
+        name: The op's name, or the stored tensor's.
+        begin_ps: When it began.
+        end_ps: When it ended.
+    """
+
+    resource: str
+    kind: str
+    op: int
+    name: str
+    begin_ps: int
+    end_ps: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Events:
     """All that a timeline shows, checked: `Timeline` says what its fields are."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
 from elk.chip.chip import Chip
 from elk.document.schema import OpRow, PlanDocument
 from elk.errors import InvalidInputError
-from elk.report.events import Counter, Fact, Flow, Slice, Track
+from elk.report.events import Counter, Fact, Flow, Interval, Slice, Track
 from elk.report.explain import parts
 from elk.report.sram import memory_by_role
 from elk.report.timeline import Timeline, core_names
@@ -20,34 +20,6 @@ from elk.report.timeline import Timeline, core_names
 SOURCES: Final = ("predicted", "simulated")
 _HBM, _CORES = 0, 1  # rows: of the HBM, and the first of cores
 _PS: Final = 1e12
-
-
-class DrawnInterval(Protocol):
-    """What a resource did for a while within an execute: the intervals of a run are such."""
-
-    @property
-    def resource(self) -> str:
-        """`cores` where it computed, `links` where it exchanged; others are left out."""
-
-    @property
-    def kind(self) -> str:
-        """Such as `compute`, `gather` or `shift`."""
-
-    @property
-    def op(self) -> int:
-        """The operator's id."""
-
-    @property
-    def name(self) -> str:
-        """The operator's name."""
-
-    @property
-    def begin_ps(self) -> int:
-        """When it began, in picoseconds."""
-
-    @property
-    def end_ps(self) -> int:
-        """When it ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +67,7 @@ def core_rows(
 def plan_timeline(
     document: PlanDocument,
     source: str,
-    intervals: Iterable[DrawnInterval] = (),
+    intervals: Iterable[Interval] = (),
     counters: Iterable[Counter] = (),
     rows: Sequence[CoreRow] = (),
 ) -> Timeline:
@@ -204,7 +176,7 @@ def _slice(
     )
 
 
-def _part(one: DrawnInterval, track: int) -> Slice:
+def _part(one: Interval, track: int) -> Slice:
     span = (one.begin_ps, one.end_ps)
     return _slice(track, one.kind, one.kind, span, {"of": one.name})
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from elk import _core
+from elk.report.events import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -13,28 +13,6 @@ if TYPE_CHECKING:
     from elk.document.schema import PlanDocument, SimulatedOpRow, SimulatedRow
 
 _PARTS: Final = ("distribute", "gather", "compute", "shift", "reduce")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """What one resource did for a while, in picoseconds from the start.
-
-    Attributes:
-        resource: `hbm`, `cores` (computing) or `links` (exchanging).
-        kind: `preload`, `store`, or the part of an execute: `distribute`, `gather`, `compute`,
-            `shift`, `reduce`.
-        op: The op's id; -1 of a store.
-        name: The op's name, or the stored tensor's.
-        begin_ps: When it began.
-        end_ps: When it ended.
-    """
-
-    resource: str
-    kind: str
-    op: int
-    name: str
-    begin_ps: int
-    end_ps: int
 
 
 def simulated_row(run: _core.Run, plan: PlanDocument) -> SimulatedRow:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from elk.base.readable import duration, share
 from elk.document.schema import PlanDocument, SimulatedRow
-from elk.report.events import Counter
+from elk.report.events import Counter, Interval
 from elk.report.timeline_plan import CoreRow, core_rows, plan_timeline
 from elk.run import plots
 from elk.run.card import RunCard, run_card
-from elk.run.intervals import Interval, intervals, simulated_row
+from elk.run.intervals import intervals, simulated_row
 from elk.run.measured import Measured
 
 if TYPE_CHECKING:
