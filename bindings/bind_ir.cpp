@@ -346,8 +346,6 @@ void bind_graph(py::module_& m) {
       .def_property_readonly("stores", members(&ir::Graph::stores))
       .def_readonly("repeat", &ir::Graph::repeat)
       .def_readonly("outputs", &ir::Graph::outputs);
-  m.def("equal_ops", &ir::equal_ops, "graph"_a, py::call_guard<py::gil_scoped_release>(),
-        "For each op the first op with the same expression, types, shapes and homes.");
 }
 
 }  // namespace

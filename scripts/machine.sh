@@ -33,11 +33,10 @@ need_to_build() {
   fi
 }
 
-# What the C++ tests and benchmarks need on top.
+# What the C++ tests need on top.
 need_to_test() {
   need_to_build
-  need "libgtest-dev:echo '#include <gtest/gtest.h>' | c++ -E -x c++ -" \
-    "libbenchmark-dev:echo '#include <benchmark/benchmark.h>' | c++ -E -x c++ -"
+  need "libgtest-dev:echo '#include <gtest/gtest.h>' | c++ -E -x c++ -"
 }
 
 # What the script does now, and how long it has run.
@@ -45,16 +44,24 @@ say() {
   echo "[${SECONDS} s] $1"
 }
 
-# Builds the wheel of ELK into build/wheel; the next time, what has changed since. Its build
-# environment stays, for a compiler run is kept only as long as its headers lie where they lay.
-build_wheel() {
+# Builds the wheel of ELK into build/wheel: build_elk OFF. build_elk ON builds the C++ tests beside it, of
+# the same objects. What was built before is used again, by either: the build environment stays where
+# it is, for a compiler run is kept only as long as its headers lie where they lay. More arguments are
+# those of `python -m build`.
+build_elk() {
   say "setting up what builds ELK, in .venv-build"
   make_environment .venv-build
-  .venv-build/bin/pip install --quiet --group native
-  say "building ELK (about 3 minutes on 2 cores the first time)"
+  install_into .venv-build --group native
+  say "building ELK (about 3 minutes on 2 cores the first time; a minute more with the C++ tests)"
   rm -rf build/wheel
-  PATH="$PWD/.venv-build/bin:$PATH" .venv-build/bin/python -m build \
-    --wheel --no-isolation --outdir build/wheel .
+  PATH="$PWD/.venv-build/bin:$PATH" .venv-build/bin/python -m build --wheel --no-isolation \
+    --outdir build/wheel -C build-dir=build/release -C cmake.define.ELK_BUILD_TESTS="$1" "${@:2}" .
+}
+
+# Installs into the virtual environment at $1 what pip is told to. Python compiles the modules that it
+# meets, when it meets them: pip would spend a minute on all that there are.
+install_into() {
+  "$1/bin/pip" install --quiet --no-compile "${@:2}"
 }
 
 # A virtual environment at $1 whose pip knows dependency groups.
@@ -62,5 +69,22 @@ make_environment() {
   if [ ! -x "$1/bin/pip" ]; then
     "$PYTHON" -m venv "$1"
   fi
-  "$1/bin/python" -m pip install --quiet --upgrade "pip>=25.1"
+  install_into "$1" --upgrade "pip>=25.1"
+}
+
+# Installs the wheel in build/wheel and what its tests need into .venv-test; $@ says what else.
+install_to_test() {
+  say "installing ELK and what its tests need into .venv-test"
+  make_environment .venv-test
+  .venv-test/bin/pip uninstall --quiet --yes elk-icca
+  install_into .venv-test --group native --group test "$@" build/wheel/*.whl
+}
+
+# The tests of what build_elk ON has built and install_to_test installed, C++ first.
+run_tests() {
+  export PATH="$PWD/.venv-test/bin:$PATH"
+  say "running the C++ tests (about 1 minute on 2 cores)"
+  ctest --test-dir build/release --output-on-failure --no-tests=error --parallel 2
+  say "running the Python tests and notebooks (about 5 minutes on 2 cores)"
+  pytest --numprocesses logical --dist loadgroup
 }

@@ -98,7 +98,7 @@ void BM_Transition(benchmark::State& state) {
   const partition::Layout need =
       partition::layout(reader.graph, reader.op(), OperandId{0}, *read, chip);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(partition::transition(&have, need, 16, chip));
+    benchmark::DoNotOptimize(test::transition(have, need, 16, chip));
   }
 }
 BENCHMARK(BM_Transition)->Arg(2)->Arg(8)->Unit(benchmark::kMicrosecond);

@@ -490,8 +490,6 @@ class Graph(_Pickled):
     @property
     def outputs(self) -> list[int]: ...
 
-def equal_ops(graph: Graph) -> list[int]: ...
-
 # --- program ---
 
 class Opcode(enum.IntEnum):

@@ -108,10 +108,6 @@ double worth(const Plan& plan) {
   return plan.aimed ? plan.aimed->worth : static_cast<double>(plan.predicted.total.value);
 }
 
-Picoseconds shortest_latency(const Plan& plan) {
-  return plan.aimed ? plan.aimed->shortest : plan.predicted.total;
-}
-
 void count_chips(std::int64_t chips, std::optional<Aimed>& aimed) {
   if (aimed) {
     aimed->joules *= static_cast<double>(chips);

@@ -30,9 +30,6 @@ void check_objective(const chip::Chip& chip, const Options& options);
 /// What is to be least of a plan: its forecast latency or what it was aimed at.
 [[nodiscard]] double worth(const Plan& plan);
 
-/// The latency of the plan that serves latency best.
-[[nodiscard]] Picoseconds shortest_latency(const Plan& plan);
-
 /// Makes what is reached that of a pod of `chips`, each of which runs the plan.
 void count_chips(std::int64_t chips, std::optional<Aimed>& aimed);
 

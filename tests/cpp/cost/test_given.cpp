@@ -12,13 +12,13 @@
 namespace elk::cost {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-using Factors = Table<AxisId, std::int64_t>;
+using Divisors = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 using Temporal = Table<OperandId, Table<DimId, std::int64_t>>;
 
 const chip::Chip kChip = test::small_chip(16);
 
-partition::ExecutePlan plan_of(const test::OneOp& one, Factors factors, Temporal temporal) {
+partition::ExecutePlan plan_of(const test::OneOp& one, Numbers factors, Temporal temporal) {
   return partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal),
                                   kChip)
       .value();
@@ -69,7 +69,7 @@ TEST(GivenFront, HasEveryPreloadStateOfAPlan) {
   for (const PreloadState& state : front.options[0].states) {
     divisors.push_back(state.divisor[OperandId{1}]);
   }
-  EXPECT_EQ(divisors, (Numbers{1, 2, 4, 8}));
+  EXPECT_EQ(divisors, (Divisors{1, 2, 4, 8}));
 }
 
 // The bound over a whole space holds for each part of it, plans in several dimensions included.

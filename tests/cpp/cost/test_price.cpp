@@ -326,8 +326,8 @@ TEST(Gather, OfWhatIsInPlaceTakesNoTime) {
   const PlanOption read = priced(reader, {8, 1}, {}, chip);
   const partition::Layout have =
       partition::layout(product.graph, product.op(), OperandId{2}, made.plan, chip);
-  const partition::Transition none = partition::transition(
-      &have, partition::start_layout(reader.graph, reader.op(), OperandId{0}, read.plan, chip), 16,
+  const partition::Transition none = test::transition(
+      have, partition::start_layout(reader.graph, reader.op(), OperandId{0}, read.plan, chip), 16,
       chip);
   const Table<OperandId, const partition::Transition*> moved{&none, nullptr};
   EXPECT_EQ(gather_all(reader.graph, reader.op(), read, moved, chip).time, Seconds{0.0});

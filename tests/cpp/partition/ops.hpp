@@ -10,6 +10,8 @@
 #include "elk/base/text.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/partition/layout/layout.hpp"
+#include "elk/partition/layout/piece.hpp"
 
 /// One op with its tensors, written in a line or two.
 namespace elk::test {
@@ -36,6 +38,13 @@ inline ir::Dim point() { return {.axes = {}, .coef = {}, .offset = 0}; }
 inline ir::Dim mapped(std::vector<AxisId> axes, std::vector<std::int64_t> coef,
                       std::int64_t offset = 0) {
   return {.axes = std::move(axes), .coef = std::move(coef), .offset = offset};
+}
+
+/// What moves when `need` follows `have`.
+inline partition::Transition transition(const partition::Layout& have,
+                                        const partition::Layout& need, std::int64_t bits,
+                                        const chip::Chip& chip) {
+  return partition::handover(partition::Pieces(have), partition::Pieces(need), bits, chip).moved;
 }
 
 /// A graph of one op, built operand by operand.

@@ -155,7 +155,7 @@ void expect_conservation(const test::OneOp& producer, OperandId result, const te
     for (const ExecutePlan& to : plans(reader)) {
       const Held wanted{.one = reader, .operand = operand, .plan = to};
       const Layout need = layout(reader.graph, reader.op(), operand, to, chip);
-      const Transition crossing = transition(&have, need, 16, chip);
+      const Transition crossing = test::transition(have, need, 16, chip);
       const Moved expected = moved(held, wanted, chip);
       ASSERT_EQ(crossing.received, Bytes{2 * expected.most});
       ASSERT_EQ(crossing.total, Bytes{2 * expected.total});
@@ -191,19 +191,6 @@ TEST(Transition, SeesPackedAxesAsStridedPieces) {
   expect_conservation(test::softmax(3, 8), OperandId{1}, merged, OperandId{0}, small_chip(8));
 }
 
-TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
-  const test::OneOp one = test::matmul(8, 4, 6);
-  const chip::Chip chip = small_chip(8);
-  const auto plan = complete_plan(one.graph, one.op(), {2, 4, 1}, {{}, {}, {}}, chip);
-  const Transition crossing =
-      transition(nullptr, layout(one.graph, one.op(), OperandId{0}, *plan, chip), 16, chip);
-  EXPECT_EQ(crossing.received, Bytes{4 * 6 * 2});
-  EXPECT_EQ(crossing.sent, Bytes{8 * 6 * 2 / 8});
-  EXPECT_EQ(crossing.total, Bytes{8 * 4 * 6 * 2});
-  EXPECT_EQ(crossing.unique, Bytes{8 * 6 * 2});
-  EXPECT_EQ(crossing.fragments, 4);  // One row of six from each of four senders.
-}
-
 TEST(Transition, BringsToEachChipJustWhatNoneOfItsCoresHas) {
   // Chips end in the middle of rows, and of the parts that a result is reduced to.
   expect_conservation(test::matmul(5, 6, 4), OperandId{2}, test::softmax(5, 6), OperandId{0},
@@ -226,10 +213,10 @@ TEST(Transition, CountsARunForEveryIndexOfAStridedPiece) {
   const auto one = complete_plan(whole.graph, whole.op(), {1}, {{}, {}}, chip);
   const auto two = complete_plan(strided.graph, strided.op(), {2}, {{}, {}}, chip);
   const Layout have = layout(whole.graph, whole.op(), OperandId{1}, *one, chip);
-  EXPECT_EQ(
-      transition(&have, layout(strided.graph, strided.op(), OperandId{0}, *two, chip), 16, chip)
-          .fragments,
-      4);
+  EXPECT_EQ(test::transition(have, layout(strided.graph, strided.op(), OperandId{0}, *two, chip),
+                             16, chip)
+                .fragments,
+            4);
 }
 
 TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {
@@ -240,7 +227,7 @@ TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {
   const auto cols = complete_plan(reader.graph, reader.op(), {1, 4}, {{}, {}}, chip);
   const Layout have = layout(product.graph, product.op(), OperandId{2}, *rows, chip);
   const Layout need = layout(reader.graph, reader.op(), OperandId{0}, *cols, chip);
-  const Transition crossing = transition(&have, need, 16, chip);
+  const Transition crossing = test::transition(have, need, 16, chip);
   EXPECT_EQ(crossing.chip_in, Bytes{4 * 4 * 2});  // The rows of the second chip.
 }
 

@@ -11,6 +11,7 @@
 #include "elk/base/table.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/program/expand/gather.hpp"
+#include "partition/ops.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {
@@ -91,8 +92,7 @@ TEST(Gather, ReceivesWhatTheTransitionSays) {
       add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
                  OperandId{0}, &pair.rests, exchange);
       const PortTraffic moved = traffic(exchange, chip);
-      const partition::Transition planned =
-          partition::transition(&pair.rests, pair.needed, 16, chip);
+      const partition::Transition planned = test::transition(pair.rests, pair.needed, 16, chip);
       EXPECT_EQ(*std::max_element(moved.received.begin(), moved.received.end()),
                 planned.received.value);
       EXPECT_EQ(std::accumulate(moved.received.begin(), moved.received.end(), std::int64_t{0}),

@@ -123,7 +123,7 @@ std::optional<Gathered> gathered(Drawn& drawn, const chip::Chip& chip) {
   const OpPlan plan{.execute = *read, .divisor = {0, 0}};
   Exchange exchange;
   add_gather({to.graph, to.op(), plan, chip}, OperandId{0}, &have, exchange);
-  return Gathered{.planned = partition::transition(&have, need, 16, chip),
+  return Gathered{.planned = test::transition(have, need, 16, chip),
                   .sent = traffic(exchange, chip)};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -30,6 +31,12 @@ inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
     front_of.push_back(found->second);
   }
   return {graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)}, counting};
+}
+
+/// Whether every op has a plan.
+inline bool all_fit(const schedule::Problem& problem) {
+  return std::all_of(problem.fronts().begin(), problem.fronts().end(),
+                     [](const cost::Front& front) { return !front.options.empty(); });
 }
 
 /// A preload state of which only space and times are known.

@@ -55,11 +55,6 @@ chip::Chip tiny_chip(Random& random) {
   return chip;
 }
 
-bool all_fit(const Problem& problem) {
-  return std::all_of(problem.fronts().begin(), problem.fronts().end(),
-                     [](const cost::Front& front) { return !front.options.empty(); });
-}
-
 TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
   const tile::TileModel tiles = test::analytic();
   Random random{23};
@@ -70,7 +65,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
     const ir::Graph graph = tiny_graph(random);
     const chip::Chip chip = tiny_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
-    if (!all_fit(problem)) {
+    if (!test::all_fit(problem)) {
       continue;
     }
     const Bounds found = bounds(problem, fastest_alone(problem).times.total);
@@ -99,7 +94,7 @@ TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
     const ir::Graph graph = tiny_graph(random);
     const chip::Chip chip = tiny_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
-    if (!all_fit(problem)) {
+    if (!test::all_fit(problem)) {
       continue;
     }
     std::optional<double> total;
@@ -128,7 +123,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
     const ir::Graph graph = test::random_graph(random);
     const chip::Chip chip = test::random_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
-    if (!all_fit(problem)) {
+    if (!test::all_fit(problem)) {
       continue;
     }
     const Bounds found = bounds(problem, fastest_alone(problem).times.total);
@@ -165,7 +160,7 @@ TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
     chip.hbm.reset();
     chip.core.sram = {4 * chip.core.sram.value};
     Problem problem = test::problem(graph, chip, tiles);
-    if (!all_fit(problem)) {
+    if (!test::all_fit(problem)) {
       continue;
     }
     const Bounds found = bounds(problem, fastest_alone(problem).times.total);
@@ -264,7 +259,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
     chip::Chip chip = round % 3 == 0 ? tiny_chip(random) : test::random_chip(random);
     chip.interconnect.overlaps_compute = random.below(4) == 0;
     Problem problem = test::problem(graph, chip, tiles);
-    if (!all_fit(problem)) {
+    if (!test::all_fit(problem)) {
       continue;
     }
     try {

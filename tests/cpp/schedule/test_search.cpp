@@ -20,16 +20,11 @@
 namespace elk::schedule {
 namespace {
 
-bool all_fit(const Problem& problem) {
-  return std::all_of(problem.fronts().begin(), problem.fronts().end(),
-                     [](const cost::Front& front) { return !front.options.empty(); });
-}
-
 /// The result of a policy on a problem of its own.
 std::optional<Found> result(const ir::Graph& graph, const chip::Chip& chip, Policy policy) {
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
-  if (!all_fit(problem)) {
+  if (!test::all_fit(problem)) {
     return std::nullopt;
   }
   try {
@@ -86,7 +81,7 @@ TEST(Search, GivesSoundProgramsThatAgreeWithTheirForecast) {
     const ir::Graph graph = test::random_graph(random);
     const chip::Chip chip = test::random_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
-    if (!all_fit(problem)) {
+    if (!test::all_fit(problem)) {
       continue;
     }
     std::optional<Found> found;
@@ -157,7 +152,7 @@ TEST(Search, SaysWhichOpDoesNotFitBesideWhatMustStay) {
   const chip::Chip chip = test::tight_chip(4, 3 * 64 * 64 * 2 / 4 + 512);
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
-  ASSERT_TRUE(all_fit(problem));
+  ASSERT_TRUE(test::all_fit(problem));
   try {
     (void)search(problem, {.policy = Policy::ElkDyn, .threads = 1});
     FAIL() << "four tensors of a quarter of SRAM each are alive at op 4";

@@ -3,6 +3,7 @@
 /// The rows of data/hbm that the model of a channel speaks of, and the channels fitted to them.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -11,9 +12,44 @@
 #include <vector>
 
 #include "elk/base/rounding.hpp"
+#include "elk/base/units.hpp"
+#include "elk/sim/flows/engine.hpp"
 #include "elk/sim/network/hbm.hpp"
 
 namespace elk::sim {
+
+/// One channel, as measurements show it.
+struct Channel {
+  Rate peak;
+  Rate sustained;  // what its queue allows once rows have to be closed; peak: no limit
+  Picoseconds latency;
+  Refresh refresh;
+  ChannelCosts costs;
+
+  friend bool operator==(const Channel&, const Channel&) = default;
+};
+
+/// A machine of this channel alone. Writes wait for no answer: of them the queue holds up none.
+inline Machine machine_of(const Channel& channel, const ChannelTraffic& traffic) {
+  const auto peak = static_cast<double>(channel.peak.value);
+  const auto sustained = static_cast<double>(channel.sustained.value);
+  const double held_up =
+      1.0 / (((1.0 - traffic.write_share) / sustained) + (traffic.write_share / peak));
+  return {.resources = {{.capacity = channel.peak * kHbmWeight,
+                         .sustained = to_rate(std::round(held_up * kHbmWeight)),
+                         .refreshes = true}},
+          .refresh = channel.refresh};
+}
+
+/// The time that the engine takes for `bytes` over the idle channel.
+inline Picoseconds service_time(const Channel& channel, Bytes bytes,
+                                const ChannelTraffic& traffic) {
+  Engine engine(machine_of(channel, traffic));
+  const ResourceUse use{ResourceId{0}, byte_weight(channel.costs, channel.peak, traffic)};
+  engine.start({.tag = 0, .bytes = bytes, .cap = {0}, .latency = {0}, .uses = {&use, 1}},
+               channel.latency);
+  return engine.next().front().time;
+}
 
 using Record = std::map<std::string, std::string>;
 

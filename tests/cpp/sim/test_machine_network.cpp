@@ -260,6 +260,26 @@ TEST(MachineNetwork, WritesTakeTheWayOfReadsBack) {
   }
 }
 
+/// Chips whose cores send faster than the links of 32 GB/s between chips.
+chip::Chip ring_of_chips(std::int64_t chips, double latency) {
+  chip::Chip chip = chip::small_chip();
+  chip.core.sram_rate = 64e9;
+  chip.interconnect.link_rate = 64e9;
+  chip.chips = chips;
+  chip.inter_chip = {.rate = 32e9,
+                     .latency = {latency},
+                     .sync_latency = {0},
+                     .port_cores = 64,
+                     .topology = chip::Topology::Ring};
+  return chip;
+}
+
+/// From a core of one chip to the same core of another.
+Path between_chips(const MachineNetwork& network, std::int64_t from, std::int64_t to,
+                   std::int64_t at) {
+  return network.path(core((from * 64) + at), core((to * 64) + at));
+}
+
 /// `count` ring all-reduces of `bytes` at once over four chips, in steps that wait for each other.
 Picoseconds ring_all_reduces(const MachineNetwork& network, std::int64_t bytes,
                              std::int64_t count) {
@@ -267,7 +287,7 @@ Picoseconds ring_all_reduces(const MachineNetwork& network, std::int64_t bytes,
   for (int step = 0; step < 2 * 3; ++step) {
     for (std::int64_t chip = 0; chip < 4; ++chip) {
       for (std::int64_t k = 0; k < count; ++k) {
-        send(engine, network.chip_path(chip, (chip + 1) % 4), bytes / 4);
+        send(engine, between_chips(network, chip, (chip + 1) % 4, k), bytes / 4);
       }
     }
     last_end(engine);
@@ -279,13 +299,8 @@ TEST(MachineNetwork, RingAllReducesTakeTheirClosedForm) {
   // 2 (P - 1) / P * S / B + 2 (P - 1) latencies, with P = 4, S = 64 kB, B = 32 GB/s, 500 ns:
   // 1.5 x 2 us + 6 x 0.5 us = 6 us. Of k at once the bytes take k times as long.
   for (const chip::Topology topology : {chip::Topology::Ring, chip::Topology::AllToAll}) {
-    chip::Chip chip = chip::small_chip();
-    chip.chips = 4;
-    chip.inter_chip = {.rate = 32e9,
-                       .latency = {500e-9},
-                       .sync_latency = {0},
-                       .port_cores = 64,
-                       .topology = topology};
+    chip::Chip chip = ring_of_chips(4, 500e-9);
+    chip.inter_chip->topology = topology;
     const MachineNetwork network(chip);
     EXPECT_EQ(ring_all_reduces(network, 64'000, 1), Picoseconds{3'000'000 + 3'000'000});
     for (const std::int64_t count : {2, 3, 7}) {
@@ -297,17 +312,10 @@ TEST(MachineNetwork, RingAllReducesTakeTheirClosedForm) {
 
 TEST(MachineNetwork, ALinkBetweenChipsOfARingCarriesWhatPassesThrough) {
   // Chips 0 and 1 both send 32 kB to the next but one: both pass the link from 1 to 2, 2 us.
-  chip::Chip chip = chip::small_chip();
-  chip.chips = 5;
-  chip.inter_chip = {.rate = 32e9,
-                     .latency = {0},
-                     .sync_latency = {0},
-                     .port_cores = 64,
-                     .topology = chip::Topology::Ring};
-  const MachineNetwork network(chip);
+  const MachineNetwork network(ring_of_chips(5, 0));
   Engine engine(network.machine());
-  send(engine, network.chip_path(0, 2), 32'000);
-  send(engine, network.chip_path(1, 3), 32'000);
+  send(engine, between_chips(network, 0, 2, 0), 32'000);
+  send(engine, between_chips(network, 1, 3, 1), 32'000);
   EXPECT_EQ(last_end(engine), Picoseconds{2'000'000});
 }
 

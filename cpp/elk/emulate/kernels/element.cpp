@@ -33,7 +33,7 @@ float shortened(double value) {
 }
 
 /// The whole part of `value`; the lowest number where it is out of range or no number.
-std::int64_t whole(double value) {
+std::int64_t whole_number(double value) {
   const bool fits = value >= -kTwoTo63 && value < kTwoTo63;
   return fits ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min();
 }

@@ -13,10 +13,6 @@
 namespace elk::emulate {
 namespace {
 
-std::string_view name_of(const ir::Op& op) {
-  return std::string_view(op.function).substr(0, op.function.find('/'));
-}
-
 template <class Wide>
 const Function<Wide>* find(std::string_view name) {
   if constexpr (std::is_same_v<Wide, double>) {

@@ -6,7 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "elk/ir/graph.hpp"
+
 namespace elk::emulate {
+
+/// The name of the function that an op computes, without what stands behind a slash.
+[[nodiscard]] inline std::string_view name_of(const ir::Op& op) {
+  return std::string_view(op.function).substr(0, op.function.find('/'));
+}
 
 /// What an elementwise function is applied to: operands and constants in the order of the node's
 /// inputs, and the numbers of its attributes.

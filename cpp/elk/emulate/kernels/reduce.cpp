@@ -6,20 +6,18 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/emulate/kernels/functions.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 #include "elk/emulate/kernels/width.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::string_view name_of(const ir::Op& op) {
-  return std::string_view(op.function).substr(0, op.function.find('/'));
-}
 
 bool is_position(const ir::Op& op) { return name_of(op).substr(0, 3) == "arg"; }
 

@@ -91,23 +91,18 @@ std::int64_t shared_volume(const IndexBlock& a, const IndexBlock& b) {
 
 /// Of each chip, the block around its cores' needs without the block around what they hold, sent
 /// evenly by the chips that hold anything.
-InterChipTraffic around_chips(const Pieces* held, const Pieces& needed, const chip::Chip& chip) {
+InterChipTraffic around_chips(const Pieces& held, const Pieces& needed, const chip::Chip& chip) {
   InterChipTraffic result;
   std::int64_t sum = 0;
-  std::int64_t holders = held == nullptr ? chip.chips : 0;
+  std::int64_t holders = 0;
   for (std::int64_t c = 0; c < chip.chips; ++c) {
     const std::int64_t begin = c * chip.core.count;
     const auto [first, last] = places(needed, begin, begin + chip.core.count);
     const IndexBlock need = around(needed, first, last);
-    std::int64_t lacking = volume(need);
-    if (held != nullptr) {
-      const auto [from, to] = places(*held, begin, begin + chip.core.count);
-      const IndexBlock have = around(*held, from, to);
-      lacking -= shared_volume(need, have);
-      holders += volume(have) > 0 ? 1 : 0;
-    } else {
-      lacking = ceil_div(lacking * (chip.chips - 1), chip.chips);
-    }
+    const auto [from, to] = places(held, begin, begin + chip.core.count);
+    const IndexBlock have = around(held, from, to);
+    const std::int64_t lacking = volume(need) - shared_volume(need, have);
+    holders += volume(have) > 0 ? 1 : 0;
     result.most_in = std::max(result.most_in, lacking);
     sum += lacking;
   }
@@ -226,44 +221,19 @@ InterChipTraffic lacking(std::span<const std::int64_t> sizes, std::span<const st
       .most_out = static_cast<std::int64_t>(std::ceil(*std::max_element(out.begin(), out.end())))};
 }
 
-/// What chips lack of a tensor that lies evenly on all cores.
-InterChipTraffic lacking_of_all(std::span<const std::int64_t> sizes,
-                                std::span<const std::uint64_t> need, std::int64_t chips) {
-  std::vector<std::int64_t> wanted(static_cast<std::size_t>(chips), 0);
-  for (std::size_t part = 0; part < sizes.size(); ++part) {
-    for (std::size_t c = 0; c < wanted.size(); ++c) {
-      wanted[c] += ((need[part] >> c) & 1U) != 0 ? sizes[part] : 0;
-    }
-  }
-  InterChipTraffic result;
-  std::int64_t sum = 0;
-  for (const std::int64_t elements : wanted) {
-    const std::int64_t foreign = ceil_div(elements * (chips - 1), chips);
-    result.most_in = std::max(result.most_in, foreign);
-    sum += foreign;
-  }
-  result.most_out = ceil_div(sum, chips);
-  return result;
-}
-
 }  // namespace
 
-InterChipTraffic crossing(const Pieces* held, const Pieces& needed, const chip::Chip& chip) {
+InterChipTraffic crossing(const Pieces& held, const Pieces& needed, const chip::Chip& chip) {
   if (chip.chips > tuning::kMostChips) {
     return around_chips(held, needed, chip);
   }
-  std::vector<std::vector<std::vector<IndexBlock>>> all{blocks_of(needed, chip)};
-  if (held != nullptr) {
-    all.push_back(blocks_of(*held, chip));
-  }
+  const std::vector<std::vector<std::vector<IndexBlock>>> all{blocks_of(needed, chip),
+                                                              blocks_of(held, chip)};
   const BlockGrid parts(needed.dims.size(), all);
   if (parts.count() > tuning::kMostParts) {
     return around_chips(held, needed, chip);
   }
-  const std::vector<std::int64_t> sizes = parts.sizes();
-  const std::vector<std::uint64_t> need = parts.chips(all[0]);
-  return held == nullptr ? lacking_of_all(sizes, need, chip.chips)
-                         : lacking(sizes, parts.chips(all[1]), need, chip.chips);
+  return lacking(parts.sizes(), parts.chips(all[1]), parts.chips(all[0]), chip.chips);
 }
 
 }  // namespace elk::partition

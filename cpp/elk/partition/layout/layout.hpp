@@ -66,10 +66,6 @@ struct Transition {
   Bytes unique;  // different bytes of them
 };
 
-/// `have` empty: all that is needed is received, from even senders.
-[[nodiscard]] Transition transition(const Layout* have, const Layout& need,
-                                    std::int64_t element_bits, const chip::Chip& chip);
-
 /// A layout spelled out (`elk/partition/layout/piece.hpp`).
 struct Pieces;
 

@@ -2,7 +2,6 @@
 #include <cstddef>
 
 #include "elk/base/ids.hpp"
-#include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/layout/inter_chip_traffic.hpp"
@@ -20,14 +19,6 @@ struct Received {
   std::int64_t total = 0;
   std::int64_t fragments = 0;  // of the core that receives most of them
 };
-
-std::int64_t piece(const Pieces& pieces, std::size_t place) {
-  std::int64_t product = 1;
-  for (const DimPieces& dim : pieces.dims) {
-    product *= dim.counts[dim.at(place)];
-  }
-  return product;
-}
 
 /// Runs of a core's piece, in boxes that one piece holds: of those whose dimensions further in are
 /// whole in both pieces, and of the others.
@@ -88,44 +79,6 @@ std::int64_t needed_elements(const Pieces& needed) {
   return product;
 }
 
-/// The piece of a core in runs of the stored tensor.
-Box box(const Pieces& pieces, std::size_t place) {
-  Box result{.elements = 1, .runs = 1};
-  bool whole = true;
-  for (std::size_t dim = pieces.dims.size(); dim-- > 0;) {
-    const std::size_t set = pieces.dims[dim].at(place);
-    const std::int64_t indices = pieces.dims[dim].counts[set];
-    result.elements *= indices;
-    result.runs *= whole ? static_cast<std::int64_t>(pieces.dims[dim].sets[set].size()) : indices;
-    whole = whole && indices == pieces.layout.shape[id_at<DimId>(dim)];
-  }
-  return result;
-}
-
-Transition from_anywhere(const Pieces& needed, std::int64_t bits, const chip::Chip& chip) {
-  Received all;
-  for (std::size_t core = 0; core < needed.ids.size(); ++core) {
-    const std::int64_t elements = piece(needed, core);
-    all.total += elements;
-    if (elements > all.most) {
-      all.most = elements;
-      all.busiest = core;
-    }
-  }
-  const std::int64_t unique = std::min(all.total, needed_elements(needed));
-  const std::int64_t cores = chip::total_cores(chip);
-  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
-  const InterChipTraffic between =
-      chip.chips > 1 ? crossing(nullptr, needed, chip) : InterChipTraffic{};
-  return {.received = element_bytes(all.most, bits),
-          .sent = element_bytes(ceil_div(sent, cores), bits),
-          .fragments = spread_fragments(box(needed, all.busiest), unique, cores),
-          .chip_in = element_bytes(between.most_in, bits),
-          .chip_out = element_bytes(between.most_out, bits),
-          .total = element_bytes(all.total, bits),
-          .unique = element_bytes(unique, bits)};
-}
-
 Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
                    const chip::Chip& chip) {
   Table<DimId, Overlaps> overlaps;
@@ -138,7 +91,7 @@ Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
     return {};
   }
   const InterChipTraffic crossed =
-      chip.chips > 1 ? crossing(&held, needed, chip) : InterChipTraffic{};
+      chip.chips > 1 ? crossing(held, needed, chip) : InterChipTraffic{};
   return {.received = element_bytes(all.most, bits),
           .sent = element_bytes(most_sent(held, needed, overlaps, all.most, chip), bits),
           .fragments = all.fragments,
@@ -149,15 +102,6 @@ Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
 }
 
 }  // namespace
-
-Transition transition(const Layout* have, const Layout& need, std::int64_t element_bits,
-                      const chip::Chip& chip) {
-  const Pieces needed(need);
-  if (have == nullptr || have->spread) {
-    return from_anywhere(needed, element_bits, chip);
-  }
-  return between(Pieces(*have), needed, element_bits, chip);
-}
 
 Handover handover(const Pieces& have, const Pieces& need, std::int64_t element_bits,
                   const chip::Chip& chip) {

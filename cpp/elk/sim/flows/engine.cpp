@@ -48,8 +48,6 @@ Engine::Engine(const Machine& machine) : refresh_(machine.refresh) {
     sides_.push_back(
         {.capacity = grains(resource.capacity),
          .sustained = grains(resource.sustained > Rate{0} ? resource.sustained : resource.capacity),
-         .load = 0,
-         .loaded = {0},
          .computes = {}});
     if (nodes_.back().refreshes) {
       memories_.push_back(id_at<ResourceId>(nodes_.size() - 1));

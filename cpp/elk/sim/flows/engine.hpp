@@ -2,14 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "elk/base/units.hpp"
 #include "elk/sim/flows/agenda.hpp"
 #include "elk/sim/flows/fair.hpp"
-#include "elk/sim/flows/meter.hpp"
 #include "elk/sim/flows/share.hpp"
 
 namespace elk::sim {
@@ -104,12 +102,6 @@ class Engine {
   /// Bytes, times weights, of the flows through `resource` that have ended.
   [[nodiscard]] Bytes carried(ResourceId resource) const;
 
-  /// Records from now on how busy resources are. To be called before anything starts.
-  void meter(const Metering& metering) { meter_.emplace(metering); }
-
-  /// What has been recorded until `now()`, per track; empty if nothing was asked for.
-  [[nodiscard]] std::vector<Usage> usage();
-
  private:
   enum class ItemState : std::uint8_t { Free, Waiting, Streaming, Arriving, Computing, Timing };
 
@@ -164,8 +156,6 @@ class Engine {
   struct ResourceDetail {
     Wide capacity;
     Wide sustained;
-    Wide load;           // while it is recorded
-    Picoseconds loaded;  // since then
     std::vector<std::int32_t> computes;
   };
 
@@ -191,9 +181,7 @@ class Engine {
 
   void refresh();
   void refresh_flows();
-  void settle(ResourceId resource);
   void pace_computes(ResourceId port);
-  void report(ResourceId resource);
   [[nodiscard]] Wide capacity(ResourceId resource) const;
   void set_refresh_timer();
   void touch_memories();
@@ -223,7 +211,6 @@ class Engine {
   void list_flows();
   void drop_left(Node& crossed) const;
   [[nodiscard]] const std::vector<FlowCrossing>& listed(Node& crossed);
-  [[nodiscard]] bool watched() const { return computations_ > 0 || meter_.has_value(); }
 
   /// What capacities are now, and when that changes next; never: 0.
   struct RefreshPhase {
@@ -254,7 +241,6 @@ class Engine {
   std::vector<std::int32_t> due_;
   std::vector<Event> events_;
   Refresh refresh_;
-  std::optional<Meter> meter_;
   Picoseconds now_{0};
   std::int64_t memory_flows_ = 0;  // crossings of resources that refresh
   std::int64_t streaming_ = 0;     // flows under way

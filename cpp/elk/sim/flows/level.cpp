@@ -110,8 +110,8 @@ bool Engine::refresh_lone(ResourceId resource) {
   }
   lone.fresh = 0;
   lone.dirty = false;
-  if (watched()) {
-    settle(resource);
+  if (computations_ > 0) {
+    pace_computes(resource);
   }
   return true;
 }
@@ -213,21 +213,21 @@ bool Engine::bound(const Item& flow, const FairShare& share) const {
 
 /// Gives the affected flows their levels.
 void Engine::apply_affected() {
-  const bool watched_now = watched();
+  const bool computing = computations_ > 0;
   for (std::size_t a = 0; a < affected_.size(); ++a) {
     const std::int32_t id = affected_[a];
     const bool changed = item(id).share != levels_[a];
     set_share(id, levels_[a]);
-    if (watched_now && changed) {
+    if (computing && changed) {
       for (const ResourceUse& use : uses_of(item(id))) {
-        settle(use.resource);
+        pace_computes(use.resource);
       }
     }
   }
   for (const ResourceId resource : dirty_) {
     node(resource).dirty = false;
-    if (watched_now) {
-      settle(resource);
+    if (computing) {
+      pace_computes(resource);
     }
   }
 }

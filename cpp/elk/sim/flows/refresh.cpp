@@ -48,48 +48,12 @@ void Engine::refresh() {
   stale_.clear();
 }
 
-/// Passes on to computations and the meter that the flows of `resource` may have changed.
-void Engine::settle(ResourceId resource) {
-  if (!sides_[resource.index()].computes.empty()) {
-    pace_computes(resource);
-  }
-  if (meter_) {
-    report(resource);
-  }
-}
-
 /// Computations get what flows leave of the port.
 void Engine::pace_computes(ResourceId port) {
   const Wide idle = std::max(sides_[port.index()].capacity - node(port).used, Wide{0});
   for (const std::int32_t id : sides_[port.index()].computes) {
     set_share(id, {idle, 1});
   }
-}
-
-void Engine::report(ResourceId resource) {
-  if (!meter_->records(resource.value)) {
-    return;
-  }
-  ResourceDetail& changed = sides_[resource.index()];
-  const Wide before = changed.load;
-  if (before > 0) {
-    meter_->add(resource.value, before, changed.loaded, now_);
-  }
-  changed.load = node(resource).used;
-  changed.loaded = now_;
-  if ((before > 0) != (changed.load > 0)) {
-    meter_->turn(resource.value, changed.load > 0 ? 1 : -1, now_);
-  }
-}
-
-std::vector<Usage> Engine::usage() {
-  if (!meter_) {
-    return {};
-  }
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    report(id_at<ResourceId>(n));
-  }
-  return meter_->usage(now_);
 }
 
 Wide Engine::capacity(ResourceId resource) const {

@@ -235,7 +235,7 @@ void Engine::apply_opened() {
   for (std::size_t f = 0; f < opened_.size(); ++f) {
     set_share(opened_[f], part_shares_[f]);
   }
-  const bool watched_now = watched();
+  const bool computing = computations_ > 0;
   for (std::size_t r = 0; r < part_nodes_.size(); ++r) {
     Node& met = node(part_nodes_[r]);
     met.repaired = met.flows > 0;
@@ -243,8 +243,8 @@ void Engine::apply_opened() {
     met.full = weighed_[r].full;
     met.dirty = false;
     met.fresh = 0;
-    if (watched_now) {
-      settle(part_nodes_[r]);
+    if (computing) {
+      pace_computes(part_nodes_[r]);
     }
   }
 }

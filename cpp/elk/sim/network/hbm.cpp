@@ -42,23 +42,4 @@ std::int32_t byte_weight(const ChannelCosts& costs, Rate peak, const ChannelTraf
   return static_cast<std::int32_t>(std::llround(kHbmWeight * cost));
 }
 
-Machine machine_of(const Channel& channel, const ChannelTraffic& traffic) {
-  const auto peak = static_cast<double>(channel.peak.value);
-  const auto sustained = static_cast<double>(channel.sustained.value);
-  const double held_up =
-      1.0 / (((1.0 - traffic.write_share) / sustained) + (traffic.write_share / peak));
-  return {.resources = {{.capacity = channel.peak * kHbmWeight,
-                         .sustained = to_rate(std::round(held_up * kHbmWeight)),
-                         .refreshes = true}},
-          .refresh = channel.refresh};
-}
-
-Picoseconds service_time(const Channel& channel, Bytes bytes, const ChannelTraffic& traffic) {
-  Engine engine(machine_of(channel, traffic));
-  const ResourceUse use{ResourceId{0}, byte_weight(channel.costs, channel.peak, traffic)};
-  engine.start({.tag = 0, .bytes = bytes, .cap = {0}, .latency = {0}, .uses = {&use, 1}},
-               channel.latency);
-  return engine.next().front().time;
-}
-
 }  // namespace elk::sim

@@ -56,22 +56,4 @@ struct ChannelTraffic {
 [[nodiscard]] std::int32_t byte_weight(const ChannelCosts& costs, Rate peak,
                                        const ChannelTraffic& traffic);
 
-/// One channel, as measurements show it.
-struct Channel {
-  Rate peak;
-  Rate sustained;  // what its queue allows once rows have to be closed; peak: no limit
-  Picoseconds latency;
-  Refresh refresh;
-  ChannelCosts costs;
-
-  friend bool operator==(const Channel&, const Channel&) = default;
-};
-
-/// A machine of this channel alone. Writes wait for no answer: of them the queue holds up none.
-[[nodiscard]] Machine machine_of(const Channel& channel, const ChannelTraffic& traffic);
-
-/// The time that the engine takes for `bytes` over the idle channel.
-[[nodiscard]] Picoseconds service_time(const Channel& channel, Bytes bytes,
-                                       const ChannelTraffic& traffic);
-
 }  // namespace elk::sim

@@ -220,12 +220,6 @@ Path MachineNetwork::write_path(CoreId from, ModuleId module, std::int32_t weigh
   return finish(branches);
 }
 
-Path MachineNetwork::chip_path(std::int64_t from_chip, std::int64_t to_chip) const {
-  Branches branches{};
-  route_chips(branches, from_chip, to_chip);
-  return finish(branches);
-}
-
 ResourceId MachineNetwork::sram_port(CoreId core) const {
   return resource(chip_of(core), local(core));
 }

@@ -79,9 +79,6 @@ class MachineNetwork {
   [[nodiscard]] Picoseconds hop_latency() const { return hop_; }
   [[nodiscard]] bool blocks() const { return blocks_; }
 
-  /// From one chip to another, wherever on them: the links between chips alone.
-  [[nodiscard]] Path chip_path(std::int64_t from_chip, std::int64_t to_chip) const;
-
   [[nodiscard]] ResourceId sram_port(CoreId core) const;
   [[nodiscard]] ResourceId send_port(CoreId core) const;                // all-to-all only
   [[nodiscard]] ResourceId receive_port(CoreId core) const;             // all-to-all only

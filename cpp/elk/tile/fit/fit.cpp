@@ -19,8 +19,6 @@ namespace {
 using std::int32_t;
 using std::size_t;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 double relative_error(const std::vector<Family>& families, const ProfileRow& row) {
   const ProfileRow unnamed{
       .shape = row.shape, .cycles = row.cycles, .family = -1, .transposed = -1};
@@ -113,7 +111,8 @@ CrossValidation best_choice(std::span<const ProfileRow> samples,
                             std::span<const std::vector<Formula>> alternatives,
                             const FitOptions& options) {
   const Slack any{.columns = FitOptions::kAnySize, .depth = FitOptions::kAnySize};
-  CrossValidation best{.alternative = 0, .slack = any, .error = kNever};
+  CrossValidation best{
+      .alternative = 0, .slack = any, .error = std::numeric_limits<double>::infinity()};
   if (alternatives.size() == 1 && !has_bounds(alternatives.front())) {
     return best;
   }
