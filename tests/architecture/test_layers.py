@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "cpp" / "elk"
 BINDINGS = ROOT / "bindings"
@@ -63,6 +61,11 @@ def includes(path: Path) -> list[str]:
     return INCLUDE.findall(path.read_text(encoding="utf-8"))
 
 
+def core_includes() -> dict[str, list[str]]:
+    """What every file of the core includes, by its path below `cpp/elk`."""
+    return {path.relative_to(CORE).as_posix(): includes(path) for path in sources(CORE)}
+
+
 def layer_faults(module: str, included: list[str]) -> Iterator[str]:
     """What of `included` the table refuses to a file of `module`."""
     for name in included:
@@ -115,33 +118,33 @@ def library_faults(path: str, included: list[str]) -> Iterator[str]:
                 yield f"{name} ({library} is for {', '.join(homes)})"
 
 
-@pytest.mark.parametrize("path", sources(CORE), ids=lambda p: str(p.relative_to(CORE)))
-def test_a_core_file_includes_only_lower_layers(path: Path) -> None:
-    assert list(layer_faults(path.relative_to(CORE).parts[0], includes(path))) == []
+def test_a_core_file_includes_only_lower_layers_and_rooms() -> None:
+    faults = [
+        f"{path} includes {fault}"
+        for path, included in core_includes().items()
+        for fault in (*layer_faults(room_of(path)[0], included), *room_faults(path, included))
+    ]
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    "path", sources(CORE, BINDINGS, ROOT / "tests" / "cpp"), ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_a_library_is_included_only_where_it_is_at_home(path: Path) -> None:
-    assert list(library_faults(path.relative_to(ROOT).as_posix(), includes(path))) == []
-
-
-@pytest.mark.parametrize("path", sources(CORE), ids=lambda p: str(p.relative_to(CORE)))
-def test_a_core_file_includes_only_lower_rooms_of_its_module(path: Path) -> None:
-    assert list(room_faults(path.relative_to(CORE).as_posix(), includes(path))) == []
+def test_a_library_is_included_only_where_it_is_at_home() -> None:
+    faults = [
+        f"{path} includes {fault}"
+        for file in sources(CORE, BINDINGS, ROOT / "tests" / "cpp")
+        if (path := file.relative_to(ROOT).as_posix())
+        for fault in library_faults(path, includes(file))
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def test_no_folder_is_crowded_and_no_name_is_everywhere() -> None:
-    assert list(crowd_faults([p.relative_to(CORE).as_posix() for p in sources(CORE)])) == []
+    faults = list(crowd_faults(list(core_includes())))
+    assert not faults, "\n".join(faults)
     assert len(sources(BINDINGS)) <= MOST_FILES
 
 
-def test_every_folder_of_the_core_is_in_the_table() -> None:
+def test_the_table_has_every_folder_and_no_cycle() -> None:
     assert {p.name for p in CORE.iterdir() if p.is_dir()} <= set(MAY_INCLUDE)
-
-
-def test_the_table_has_no_cycle() -> None:
     seen: set[str] = set()
     while ready := {m for m in MAY_INCLUDE if m not in seen and MAY_INCLUDE[m] <= seen}:
         seen |= ready
@@ -154,16 +157,14 @@ def test_cmake_holds_the_same_table() -> None:
     assert {module: set(names.split()) for module, names in rows} == MAY_INCLUDE
 
 
-def test_no_file_is_named_for_nothing() -> None:
+def test_no_file_is_named_for_nothing_or_longer_than_400_lines() -> None:
     banned = {"utils", "util", "common", "helpers", "helper", "misc"}
     files = [*sources(CORE, BINDINGS), *PYTHON.rglob("*.py")]
-    assert [f for f in files if banned & {f.stem, f.parent.name}] == []
-
-
-def test_no_source_file_is_longer_than_400_lines() -> None:
-    files = [*sources(CORE, BINDINGS), *PYTHON.rglob("*.py")]
-    lines = {str(f.relative_to(ROOT)): f.read_text(encoding="utf-8").count("\n") for f in files}
-    assert {f: n for f, n in lines.items() if n > 400} == {}
+    faults = [f"{f} is named for nothing" for f in files if banned & {f.stem, f.parent.name}]
+    for file in files:
+        count = file.read_text(encoding="utf-8").count("\n")
+        faults += [f"{file} has {count} lines"] if count > 400 else []
+    assert not faults, "\n".join(faults)
 
 
 def test_the_rules_see_what_they_refuse() -> None:

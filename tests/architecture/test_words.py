@@ -101,13 +101,16 @@ def opening_faults(path: str, text: str) -> list[str]:
 
 
 def test_a_type_has_its_name_to_itself() -> None:
-    assert twice({path: types_of(text) for path, text in files("cpp/elk", *CPP)}) == []
-    assert twice({path: classes_of(text) for path, text in files("python/elk", ".py")}) == []
+    types = {path: types_of(text) for path, text in files("cpp/elk", *CPP)}
+    classes = {path: classes_of(text) for path, text in files("python/elk", ".py")}
+    found = twice(types) + twice(classes)
+    assert not found, "\n".join(found)
 
 
 def test_a_comment_names_its_subject() -> None:
     commented = (each for folder in COMMENTED for each in files(folder, *CPP, ".py", ".pyi"))
-    assert [fault for path, text in commented for fault in opening_faults(path, text)] == []
+    found = [fault for path, text in commented for fault in opening_faults(path, text)]
+    assert not found, "\n".join(found)
 
 
 def test_the_rule_of_names_sees_what_it_refuses() -> None:
