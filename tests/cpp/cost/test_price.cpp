@@ -6,6 +6,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/cost/exchange/exchange.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/gather.hpp"
@@ -43,6 +44,15 @@ PlanOption priced(const OneOp& one, Numbers factors,
       one.graph, one.op(),
       *partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal), chip),
       chip, analytic_tiles());
+}
+
+TEST(Price, OfAnExchangeIsThatOfTheBusierPort) {
+  Traffic traffic;
+  traffic.received = 100;
+  traffic.sent = 300;
+  const ExchangeCost cost = Fabric(small_chip(12)).exchange(traffic);
+  EXPECT_EQ(cost.bytes, Bytes{300});
+  EXPECT_DOUBLE_EQ(cost.time.value, kSync + (300.0 / kLink));
 }
 
 TEST(Price, OfAWholeCutIsItsGatherAndOneTile) {
@@ -238,6 +248,19 @@ TEST(Price, AShiftSticksOutOfItsOwnStep) {
   const PlanOption hidden = priced(one, {2, 1, 1}, {{}, {1, 2}}, chip);
   const Seconds step{shown.compute.value / 2.0};
   EXPECT_DOUBLE_EQ(hidden.shift.time.value, std::max(0.0, (shown.shift.time - step).value));
+}
+
+// Of three shifts along k the last comes with the one along n: both stick out of one step.
+TEST(Price, ShiftsOfTwoLoopsStickOutTogether) {
+  const OneOp one = test::matmul(4, 8, 16);
+  chip::Chip chip = small_chip(4);
+  const PlanOption shown = priced(one, {4, 1, 1}, {{}, {2, 2}}, chip);
+  chip.interconnect.overlaps_compute = true;
+  const PlanOption hidden = priced(one, {4, 1, 1}, {{}, {2, 2}}, chip);
+  const double once = shown.shift.time.value / 4.0;
+  const double step = shown.compute.value / 4.0;
+  ASSERT_GT(once, step);
+  EXPECT_NEAR(hidden.shift.time.value, (2 * (once - step)) + ((2 * once) - step), 1e-15);
 }
 
 TEST(Price, PaysForCrossingChips) {

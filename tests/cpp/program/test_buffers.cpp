@@ -31,6 +31,16 @@ TEST(Buffers, LiveAsLongAsTheirContentIsNeeded) {
   EXPECT_EQ(all, want);
 }
 
+TEST(Buffers, LiveUntilTheLastOfSeveralReaders) {
+  Chain c = chain();
+  c.graph.ops[OpId{2}].operands[OperandId{0}].tensor = c.y;
+  // preload 0, preload 2, execute 0, execute 1, execute 2
+  const std::vector<Buffer> all =
+      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {2, 2, 2}));
+  EXPECT_EQ(buffers_of(all, c.y).front(),
+            (Buffer{OpId{0}, c.y, Role::Activation, {0}, {128}, 2, 4}));
+}
+
 TEST(Buffers, OfAStoredTensorLiveUntilAPreloadBehindTheStoreIsAwaited) {
   Chain c = chain();
   c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};

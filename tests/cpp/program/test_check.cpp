@@ -113,6 +113,14 @@ TEST(Check, RefusesAPreloadBeforeItsIndexIsMade) {
   EXPECT_TRUE(says(messages, {"preload of op 2", "before execute of op 1 (exp1)", "(z)"}));
 }
 
+TEST(Check, RefusesAPreloadOfAStateBeforeItsStore) {
+  const auto messages = check_changed([](Chain& c, Program&) {
+    c.graph.tensors[c.w1].home = ir::Home::State;
+    c.graph.ops[OpId{1}].operands.back().tensor = c.w1;
+  });
+  EXPECT_TRUE(says(messages, {"preload of op 2", "before the store of", "(w1)"}));
+}
+
 TEST(Check, RefusesAStoreThatIsMissingEarlyOrUnknown) {
   EXPECT_TRUE(says(check_changed([](Chain& c, Program&) {
                      c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -9,8 +10,10 @@
 #include "chip/chips.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/partition/enumerate.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
+#include "partition/ops.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {
@@ -50,6 +53,29 @@ TEST(Execution, ScattersPartialTilesAmongTheirCores) {
     EXPECT_EQ(moved.sent[core], 3 * 256);
   }
   EXPECT_EQ(sum(moved.received), 4 * 3 * 256);
+}
+
+// Of 5 partial tiles of 8 x 64 f16 every element goes from 4 cores to the one that keeps it.
+TEST(Execution, ScattersEveryElementOfTilesThatDoNotDivide) {
+  const chip::Chip chip = chip::small_chip();
+  const Product one = product({1, 1, 5});
+  const PortTraffic moved = traffic(reductions(one.placed(chip)).front().exchange, chip);
+  EXPECT_EQ(sum(moved.received), 4 * 8 * 64 * 2);
+}
+
+TEST(Execution, AddsUpRowsInATreeOfTheLeastHeight) {
+  const chip::Chip chip = chip::small_chip();
+  const test::OneOp one = test::softmax(4, 40);
+  const std::map<std::int64_t, std::int64_t> height{{2, 1}, {4, 2}, {5, 3}, {8, 3}};
+  for (const auto& [cores, levels] : height) {
+    const OpPlan plan{
+        .execute = *partition::complete_plan(one.graph, one.op(), {1, cores}, {{}, {}}, chip),
+        .divisor = {0, 0},
+        .tree = true};
+    EXPECT_EQ(static_cast<std::int64_t>(reductions({one.graph, one.op(), plan, chip}).size()),
+              partition::row_sums(one.op()).rounds * levels)
+        << cores << " cores";
+  }
 }
 
 // w is needed by 4 cores that differ in m. At divisor 4 each receives a quarter of its 2,048 bytes

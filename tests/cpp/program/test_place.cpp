@@ -61,6 +61,7 @@ TEST(Place, RefusesMoreThanTheRoom) {
   EXPECT_FALSE(place({buffer(16, 0, 1), buffer(16, 1, 2)}, {31}));
   EXPECT_FALSE(place({buffer(16, 0, 0)}, {8}));
   EXPECT_TRUE(place({buffer(16, 0, 0), buffer(16, 1, 1)}, {16}));
+  EXPECT_TRUE(place({buffer(16, 0, 0), buffer(16, 2, 2)}, {16}));
 }
 
 TEST(Place, EndsWhenItIsNotWanted) {

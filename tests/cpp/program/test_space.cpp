@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "elk/base/ids.hpp"
@@ -80,6 +82,19 @@ TEST(ExecuteSpace, OfATensorReadTwiceAlikeIsOneCopy) {
   const auto y = resting(c, c.y);
   EXPECT_EQ(execute_space(c.graph, op, c.ops[OpId{1}], {&*y, &*y, nullptr}, chip::small_chip()),
             (Spaces{{OperandId{0}, {128}}}));
+}
+
+TEST(ExecuteSpace, OfASecondExpressionOfATensorIsACopy) {
+  Chain c = chain();
+  ir::Op& op = c.graph.ops[OpId{1}];
+  ir::Operand again = op.operands.front();
+  std::swap(again.dims[DimId{0}], again.dims[DimId{1}]);
+  op.operands.insert(op.operands.begin() + 1, again);
+  const Table<OperandId, std::int8_t> in_place{1, 1, 0};
+  const Spaces copies =
+      execute_space(c.graph, op, cut(c.graph, OpId{1}, {1, 1}), in_place, chip::small_chip());
+  ASSERT_EQ(copies.size(), 1U);
+  EXPECT_EQ(copies.front().operand, OperandId{1});
 }
 
 TEST(RestSpace, OfAnInputIsAnEvenSpread) {

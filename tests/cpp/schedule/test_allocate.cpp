@@ -87,6 +87,17 @@ TEST_F(Allocate, TakesTheExecutesStepWhereThatIsCheaper) {
   EXPECT_EQ(found.added, 0.0);  // of preloads
 }
 
+TEST_F(Allocate, TakesTheExecutesStepWhereAPreloadsIsWorthNoMore) {
+  auto plans = two_plans();
+  plans[1].compute = {7.0};  // 60 bytes for 6 s, and 50 for 5 s at the preload
+  const Problem problem = this->problem(std::move(plans));
+  const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);
+  const Allocation found = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {199}, kAlone);
+  EXPECT_EQ(found.choice.option, 1);
+  EXPECT_EQ(found.residents.front().choice.state, 0);
+}
+
 TEST_F(Allocate, SaysThatItDoesNotFit) {
   const Problem problem = this->problem(two_plans());
   const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);

@@ -285,6 +285,17 @@ TEST(Bounds, CountEveryWeightOnceForTheHbm) {
   EXPECT_NEAR(found.hbm.value, 5.0 * 64.0 * 64.0 * 2.0 / 64e9, 1e-15);
 }
 
+TEST(Bounds, CountAWeightThatAnOpReadsTwiceAlikeOnce) {
+  test::Net net;
+  const TensorId weight = net.tensor(ir::Home::Weight, {8, 64});
+  net.add(test::add_of(8, 64), {weight, weight}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const tile::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  EXPECT_NEAR(bounds(problem, {1.0}).hbm.value, 8.0 * 64.0 * 2.0 / 64e9, 1e-15);
+}
+
 // Two weights of 8 KiB in 16 cores: no room for both until a core has 1 KiB.
 TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
   const ir::Graph graph = test::chain(2, 4, 64, false);

@@ -281,6 +281,16 @@ TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
   EXPECT_EQ(live[OpId{4}], rest(OpId{3}) + rest(OpId{4}));
 }
 
+// Products are ops 0, 2 and 4; op 3 reads what op 2 makes.
+TEST(Situation, CountsAStoredTensorUntilTheNextOpThatIsLoaded) {
+  ir::Graph graph = test::chain(3, 8, 64, true);
+  const TensorId stored = graph.ops[OpId{2}].operands.back().tensor;
+  graph.stores = {{.tensor = stored, .op = OpId{2}, .run = {128}}};
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const tile::TileModel tiles = test::analytic();
+  EXPECT_EQ(last_use(test::problem(graph, chip, tiles), stored), OpId{4});
+}
+
 TEST(Situation, KeepsWeightsForTheWholeProgramOnAChipWithoutHbm) {
   const ir::Graph graph = test::chain(3, 8, 64, true);
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 1 << 20));

@@ -102,6 +102,26 @@ TEST(Demands, TakeAsLongAloneWhenFolded) {
   }
 }
 
+TEST(Demands, OfASendOnAGridLoadTheMemoriesOfBothEnds) {
+  const chip::Chip chip = chip::small_mesh(2, 2);
+  Demands demands(chip, Fidelity::Core);
+  const Demand asked = demands.of({.groups = {{CoreId{0}}, {CoreId{1}}},
+                                   .transfers = {{.pattern = program::Pattern::Fetch,
+                                                  .operand = OperandId{0},
+                                                  .from = 0,
+                                                  .to = 1,
+                                                  .unit = 8,
+                                                  .extent = 5,
+                                                  .chunk = 5,
+                                                  .runs = 1,
+                                                  .level = 0}},
+                                   .even_bytes = 0});
+  for (const CoreId core : {CoreId{0}, CoreId{1}}) {
+    const ResourceId port = demands.network().sram_port(core);
+    EXPECT_EQ(asked.kinds[static_cast<std::size_t>(asked.kind_of[port.index()])].amount, 40);
+  }
+}
+
 TEST(Demands, OfSendsBetweenChipsMeetNoPreload) {
   // Every core has a port of its own: such sends pass the links between chips and no other, and
   // preloads no link between chips. Folded, links between chips were one with those of modules.

@@ -38,6 +38,43 @@ TEST(Executor, WaitsForPreloadsThatShareAPort) {
   EXPECT_EQ(done.ops[OpId{0}].execute.begin, Picoseconds{356'000});
 }
 
+// The second preload is issued when the first has long been over.
+TEST(Executor, PaysTheLatencyAgainAfterTheHbmWasIdle) {
+  const Chain chain = program::chain();
+  program::Program program = program_of(chain, chip::small_chip());
+  program.code = program::issue(chain.graph, {OpId{0}, OpId{2}}, {1, 2, 2});
+  const Interval<Picoseconds> late =
+      simulate(chain.graph, chip::small_chip(), program, microsecond(), Fidelity::Core)
+          .ops[OpId{2}]
+          .preload;
+  EXPECT_EQ(late.end - late.begin, Picoseconds{356'000});
+}
+
+TEST(Executor, IsOverWithItsLastStore) {
+  Chain chain = program::chain();
+  chain.graph.stores = {{.tensor = chain.out, .op = OpId{2}, .run = {128}}};
+  const sim::Run done = run(chain, chip::small_chip());
+  ASSERT_EQ(done.stores.size(), 1U);
+  EXPECT_GT(done.stores.front().store.end, done.ops[OpId{2}].execute.end);
+  EXPECT_EQ(done.total, done.stores.front().store.end);
+}
+
+// Four parts of 512 bytes rotate in three shifts, each in one chunk or in four, with 10 ns a sync.
+TEST(Executor, SynchronisesBeforeEachChunkOfAShift) {
+  Chain chain = program::chain();
+  program::OpPlan& plan = chain.ops[OpId{0}];
+  plan = program::cut(chain.graph, OpId{0}, {4, 4, 1});
+  plan.execute.temporal[OperandId{1}] = {1, 4};
+  plan.execute.pace[AxisId{1}] = 4;
+  plan.execute.loops = {AxisId{1}};
+  const auto total = [&](std::int64_t buffer) {
+    chip::Chip chip = chip::small_chip();
+    chip.core.reserved = {buffer};
+    return run(chain, chip).total;
+  };
+  EXPECT_EQ(total(128) - total(512), Picoseconds{3 * 3 * 10'000});
+}
+
 // The gather of x, 1,024 bytes in 64 fragments of 1 ns, follows a sync of 10 ns, in which the
 // second preload moves 40 bytes. Both then get half a port: the other 984 bytes of the preload take
 // 492 ns, and of the gather 40 bytes are left, 10 ns.
