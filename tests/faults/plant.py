@@ -89,13 +89,9 @@ class Copy:
     def prepare(self, tests: list[str]) -> None:
         """Has all that these tests need, but for what `make` builds."""
         if any(is_cpp(test) for test in tests) and not (self.build / "build.ninja").exists():
-            project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-            wheel = project["tool"]["scikit-build"]["cmake"]
-            given = {"CMAKE_BUILD_TYPE": wheel["build-type"], **wheel["define"]}
-            given |= {"ELK_BUILD_TESTS": "ON", "ELK_BUILD_BINDINGS": "OFF"}
-            where = ["-G", "Ninja", "-S", str(self.tree), "-B", str(self.build)]
-            command = ["cmake", *where, *(f"-D{name}={value}" for name, value in given.items())]
-            subprocess.run(command, check=True)
+            # One source at a time: after a fault, that one alone is compiled again.
+            command = ["cmake", "--preset", "dev", "-B", str(self.build), "-DELK_BUILD_BINDINGS=OFF"]
+            subprocess.run(command, cwd=self.tree, check=True)
         if not all(is_cpp(test) for test in tests):
             core = find_spec("elk._core")
             if core is None or core.origin is None:

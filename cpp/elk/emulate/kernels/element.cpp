@@ -42,7 +42,7 @@ std::uint64_t natural(double value) {
   if (value >= kTwoTo63 && value < 2 * kTwoTo63) {
     return static_cast<std::uint64_t>(value);
   }
-  return static_cast<std::uint64_t>(whole(value));
+  return static_cast<std::uint64_t>(whole_number(value));
 }
 
 template <class To, class From>
@@ -54,7 +54,7 @@ To converted(From value) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, std::uint64_t>) {
     return natural(static_cast<double>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return static_cast<To>(whole(static_cast<double>(value)));
+    return static_cast<To>(whole_number(static_cast<double>(value)));
   } else {
     return static_cast<To>(value);
   }
