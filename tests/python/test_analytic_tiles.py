@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from each_case import each
 from elk import _core
 from elk.errors import InvalidInputError
 from elk.tile.forms import GranulesForm, SideForm
@@ -94,7 +95,7 @@ def test_a_convolution_is_a_product_of_positions_and_channels(
     assert cycles(model, "conv2d", t) == pytest.approx(max(1.0, wanted), rel=1e-9)
 
 
-@pytest.mark.parametrize("function", OTHERS)
+@each("function", OTHERS)
 @given(model=models, data=st.data())
 def test_anything_else_takes_its_elements_over_the_lanes(
     function: str, model: AnalyticModel, data: st.DataObject
@@ -105,7 +106,7 @@ def test_anything_else_takes_its_elements_over_the_lanes(
     assert cycles(model, function, t) == pytest.approx(wanted, rel=1e-9)
 
 
-@pytest.mark.parametrize("function", ["matmul", "conv2d", "exp"])
+@each("function", ["matmul", "conv2d", "exp"])
 @given(data=st.data())
 def test_other_types_cost_their_bytes_over_four(function: str, data: st.DataObject) -> None:
     model = find_record("tensix-wormhole")
@@ -150,7 +151,7 @@ def test_a_fit_finds_the_cost_of_a_tile_and_keeps_its_sides() -> None:
     assert family.pieces[0] == pytest.approx((50.0, 4.0), rel=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sides", "says"),
     [
         ([("m",), ("k", "m")], "the axis m lies on two sides"),

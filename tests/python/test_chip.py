@@ -9,6 +9,7 @@ from typing import Any
 
 import elk
 import pytest
+from each_case import each
 from elk import _core
 from elk.base import quantity
 from elk.chip.chip import Chip
@@ -32,12 +33,12 @@ def test_presets_include_those_of_the_design() -> None:
     } <= set(elk.chips.names())
 
 
-@pytest.mark.parametrize("name", elk.chips.names())
+@each("name", elk.chips.names())
 def test_every_preset_is_named_after_its_file(name: str) -> None:
     assert elk.chips.get(name).name == name
 
 
-@pytest.mark.parametrize("name", elk.chips.names())
+@each("name", elk.chips.names())
 def test_a_chip_survives_its_dictionary(name: str) -> None:
     chip = elk.chips.get(name)
     assert Chip.from_dict(chip.to_dict()) == chip
@@ -177,7 +178,7 @@ LEAVES = [
 SHARED = ("latency_s", "bytes_per_s")
 
 
-@pytest.mark.parametrize(("table", "key"), LEAVES)
+@each(("table", "key"), LEAVES)
 def test_replace_takes_every_key_by_its_name(table: str, key: str) -> None:
     value = FULL.to_dict()[table][key]
     changes = [{f"{table}_{key}": value}]
@@ -187,7 +188,7 @@ def test_replace_takes_every_key_by_its_name(table: str, key: str) -> None:
         assert FULL.replace(**change) == FULL
 
 
-@pytest.mark.parametrize("key", [*SHARED, "sync_latency_s"])
+@each("key", [*SHARED, "sync_latency_s"])
 def test_replace_refuses_a_key_of_several_tables(key: str) -> None:
     with pytest.raises(elk.InvalidInputError, match="several tables") as caught:
         POD.replace(**{key: 1e-9})
@@ -260,7 +261,7 @@ def test_tables_are_added_and_removed_whole() -> None:
     assert TINY.replace(hbm=None).replace(hbm=TINY.hbm) == TINY
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message", "remedy"),
     [
         ({"sramm_bytes": 1}, "sramm_bytes is not a key", "did you mean 'sram_bytes'?"),
@@ -301,7 +302,7 @@ def test_all_faults_are_listed_at_once() -> None:
 # --- quantities ---
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "unit", "value"),
     [
         ("624 KiB", quantity.BYTES, 638976),
@@ -320,7 +321,7 @@ def test_a_quantity_is_read_exactly(text: str, unit: quantity.Unit, value: float
     assert quantity.parse(text, unit) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "unit", "remedy"),
     [
         ("624 KB", quantity.BYTES, '"624 KiB"'),

@@ -9,6 +9,7 @@ from typing import Any
 
 import elk
 import pytest
+from each_case import each
 from elk.chip.documents import read_document
 from elk.chip.presets import preset_file
 from hypothesis import given
@@ -111,7 +112,7 @@ BAD_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("start", "bad", "message", "remedy"), BAD_VALUES)
+@each(("start", "bad", "message", "remedy"), BAD_VALUES)
 def test_a_bad_line_is_named(
     tmp_path: Path, start: str, bad: str, message: str, remedy: str
 ) -> None:
@@ -127,7 +128,7 @@ def test_a_bad_line_is_named(
     assert error.place == f"{tmp_path / 'bad.toml'}:{number}"
 
 
-@pytest.mark.parametrize("name", ["bad.yaml", "bad.json"])
+@each("name", ["bad.yaml", "bad.json"])
 def test_yaml_and_json_lines_are_named_too(tmp_path: Path, name: str) -> None:
     tables = tables_with_units()
     tables["interconnect"]["link_bytes_per_s"] = "4 GB"
@@ -175,7 +176,7 @@ def test_all_faults_are_listed_by_line(tmp_path: Path) -> None:
     assert error.place == places[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "line", "message"),
     [
         ("a.toml", 'schema = "elk.chip/1"\nname = "a"\nname = "b"\n', 3, "Cannot overwrite"),
@@ -234,7 +235,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     refusal(tmp_path / "zero\0byte.toml")
 
 
-@pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
+@each("suffix", ["toml", "yaml", "json"])
 @given(junk=st.binary(max_size=200))
 def test_any_bytes_are_a_chip_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, suffix: str, junk: bytes

@@ -10,6 +10,7 @@ import chip_table
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from elk import _core, cli
 from elk.chip.chip import Chip
 from elk.chip.confidence import Confidence, flat
@@ -37,7 +38,7 @@ def value_of(chip: Chip, field: str) -> float | None:
     return found if isinstance(found, int | float) else None
 
 
-@pytest.mark.parametrize(("row", "chip"), ROWS, ids=IDS)
+@each(("row", "chip"), ROWS)
 def test_a_preset_says_what_its_row_says(row: dict[str, str], chip: Chip) -> None:
     compared = 0
     for column in chip_table.COLUMNS:
@@ -51,7 +52,7 @@ def test_a_preset_says_what_its_row_says(row: dict[str, str], chip: Chip) -> Non
     assert compared >= 5  # Maia 100: chips, cores, rate and size of its HBM, host.
 
 
-@pytest.mark.parametrize(("row", "chip"), ROWS, ids=IDS)
+@each(("row", "chip"), ROWS)
 def test_a_preset_marks_what_its_row_is_not_sure_of(row: dict[str, str], chip: Chip) -> None:
     marks = chip.confidence or Confidence()
     for column in chip_table.COLUMNS:
@@ -64,7 +65,7 @@ def test_a_preset_marks_what_its_row_is_not_sure_of(row: dict[str, str], chip: C
         assert unused or marks.level(field) != "known", column.name
 
 
-@pytest.mark.parametrize(("row", "chip"), ROWS, ids=IDS)
+@each(("row", "chip"), ROWS)
 def test_an_analytic_tile_model_reaches_the_rates_of_its_row(
     row: dict[str, str], chip: Chip
 ) -> None:
@@ -88,8 +89,8 @@ def test_an_analytic_tile_model_reaches_the_rates_of_its_row(
         assert record.vector_elements_per_cycle == pytest.approx(min(lanes, fed), rel=0.01)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("name", NAMES)
+@each("suffix", FORMATS)
+@each("name", NAMES)
 def test_a_preset_survives_every_format(name: str, suffix: str, tmp_path: Path) -> None:
     chip = elk.chips.get(name)
     path = tmp_path / f"chip.{suffix}"
@@ -100,7 +101,7 @@ def test_a_preset_survives_every_format(name: str, suffix: str, tmp_path: Path) 
     assert read.confidence == chip.confidence
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_preset_can_be_planned_for(name: str) -> None:
     plan = elk.compile(NERF, name, bindings={"rows": 4096}, policy="elk-dyn")
     assert plan.check() == []
@@ -108,7 +109,7 @@ def test_a_preset_can_be_planned_for(name: str) -> None:
     assert plan.latency_s >= plan.bounds.lower_bound_s
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_check_and_show_print_every_preset(
     name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -123,7 +124,7 @@ def test_check_and_show_print_every_preset(
     assert elk.load_chip(path) == elk.chips.get(name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("topology", "position", "modules", "injection", "edge_cut", "bisection"),
     [
         # 8 x 8 cores, links of 4 GB/s; the share of the data that goes on is that of other cores.
@@ -151,8 +152,8 @@ def test_check_shows_injection_edge_cut_and_bisection(
     assert chip.bisection_bytes_per_s == chip.replace(hbm=None).bisection_bytes_per_s == bisection
 
 
-@pytest.mark.parametrize("chips", [1, 3])
-@pytest.mark.parametrize(
+@each("chips", [1, 3])
+@each(
     ("topology", "position", "changes"),
     [
         ("mesh2d", "nodes", {}),
@@ -214,7 +215,7 @@ def test_marks_are_no_part_of_the_machine() -> None:
     assert POD != "ipu-pod4-hbm"
 
 
-@pytest.mark.parametrize(
+@each(
     ("marks", "says", "remedy"),
     [
         ({"assumed": ["hbm.latency"]}, "must name fields", "'hbm.latency_s'"),
@@ -254,8 +255,8 @@ def test_any_marks_survive(marks: list[str]) -> None:
 # --- files ---
 
 
+@each("suffix", ["toml", "yaml", "json"])
 @given(name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40))
-@pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
 def test_any_name_survives_every_format(
     suffix: str, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -264,13 +265,13 @@ def test_any_name_survives_every_format(
     assert elk.load_chip(path).name == name
 
 
+@each("suffix", ["toml", "yaml", "json"])
 @given(
     rate=st.floats(16.0, 1e18),
     latency=st.floats(0.0, 1.0),
     sram=st.integers(8193, 1 << 40),
     clock=st.floats(1.0, 1e18),
 )
-@pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
 def test_any_number_survives_every_format(
     suffix: str,
     rate: float,
@@ -285,7 +286,7 @@ def test_any_number_survives_every_format(
     assert elk.load_chip(path).to_dict() == chip.to_dict()
 
 
-@pytest.mark.parametrize("name", ["chip.txt", "chip", "missing/chip.toml", "a\0b.json"])
+@each("name", ["chip.txt", "chip", "missing/chip.toml", "a\0b.json"])
 def test_a_chip_that_cannot_be_written_is_an_error_of_ours(name: str, tmp_path: Path) -> None:
     with pytest.raises(elk.ChipFileError) as caught:
         POD.save(tmp_path / name)
@@ -313,7 +314,7 @@ def test_a_tile_model_that_is_a_file_lies_beside_the_chip_file(
     )
 
 
-@pytest.mark.parametrize("name", ["no-such-model", "/dev/zero", "a\0b", ".", "missing.json"])
+@each("name", ["no-such-model", "/dev/zero", "a\0b", ".", "missing.json"])
 def test_check_refuses_a_tile_model_that_cannot_be_read(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -323,7 +324,7 @@ def test_check_refuses_a_tile_model_that_cannot_be_read(
     assert "tile_model_file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         ("granularity", [0, 1, 1]),

@@ -8,6 +8,7 @@ from typing import Any
 
 import elk
 import pytest
+from each_case import each
 from elk import cli
 from elk.chip import published as chip_published
 from elk.chip.chip import Chip
@@ -29,7 +30,7 @@ def with_totals(chip: Chip, **totals: object) -> Chip:
     return Chip(**chip.to_dict(), published=SOURCE | totals)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_preset_comes_to_what_is_published_or_says_why_not(name: str) -> None:
     chip = elk.chips.get(name)
     if name == "tiny":  # Nobody makes it.
@@ -44,7 +45,7 @@ def test_a_preset_comes_to_what_is_published_or_says_why_not(name: str) -> None:
         assert not chip.published.note or differing
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_check_compares_every_preset_with_what_is_published(name: str, capsys: Capture) -> None:
     chip = elk.chips.get(name)
     assert cli.main(["chip", "check", name]) == 0
@@ -83,7 +84,7 @@ def test_what_differs_by_over_three_hundredths_is_said(total: str, error: float,
     assert found[0].differs == (abs(here / published - 1.0) > 0.03)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "flops"),
     [("a100", 312e12), ("wormhole-n150", 65.5e12), ("dojo-d1", 342 * 1.024e12), ("h100", 989.4e12)],
 )
@@ -102,8 +103,8 @@ def test_totals_are_no_part_of_the_machine() -> None:
     assert elk.chips.get("wse2").replace(sram_bytes="40 KiB").streaming is None
 
 
-@pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
-@pytest.mark.parametrize("name", ["wse3", "ipu-pod4-hbm", "blackhole-p150", "tiny"])
+@each("suffix", ["toml", "yaml", "json"])
+@each("name", ["wse3", "ipu-pod4-hbm", "blackhole-p150", "tiny"])
 def test_totals_and_the_streaming_preset_survive_every_format(
     name: str, suffix: str, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_totals_and_the_streaming_preset_survive_every_format(
     assert cli.main(["chip", "diff", name, str(path)]) == 0
 
 
+@each("suffix", ["toml", "yaml", "json"])
 @given(
     totals=st.fixed_dictionaries(
         {"sram_bytes": st.integers(1, 1 << 62)},
@@ -126,7 +128,6 @@ def test_totals_and_the_streaming_preset_survive_every_format(
         },
     )
 )
-@pytest.mark.parametrize("suffix", ["toml", "yaml", "json"])
 def test_any_totals_survive_every_format(
     suffix: str, totals: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -136,7 +137,7 @@ def test_any_totals_survive_every_format(
     assert elk.load_chip(path).published == chip.published
 
 
-@pytest.mark.parametrize(
+@each(
     ("totals", "says"),
     [
         ({}, "must give a total"),
@@ -169,7 +170,7 @@ def test_wafers_have_presets_that_stream() -> None:
     assert STREAMED == ["wse2", "wse3"]
 
 
-@pytest.mark.parametrize("name", STREAMED)
+@each("name", STREAMED)
 def test_a_streaming_preset_is_the_same_chip_with_memory(name: str) -> None:
     chip = elk.chips.get(name)
     streaming = elk.chips.get(str(chip.streaming))
@@ -179,9 +180,7 @@ def test_a_streaming_preset_is_the_same_chip_with_memory(name: str) -> None:
     assert streaming.to_dict() | {"name": name, "hbm": None} == chip.to_dict() | {"hbm": None}
 
 
-@pytest.mark.parametrize(
-    ("name", "cores", "gigabytes"), [("wse2", 753_972, 37), ("wse3", 893_064, 44)]
-)
+@each(("name", "cores", "gigabytes"), [("wse2", 753_972, 37), ("wse3", 893_064, 44)])
 def test_a_wafer_has_the_cores_and_the_sram_of_its_fabric(
     name: str, cores: int, gigabytes: int
 ) -> None:

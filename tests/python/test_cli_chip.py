@@ -10,6 +10,7 @@ from typing import Any
 
 import elk
 import pytest
+from each_case import each
 from elk import cli
 from elk.chip.presets import preset_file
 from elk.cli import chip as chip_commands
@@ -93,7 +94,7 @@ def test_show_marks_what_is_assumed(capsys: Capture) -> None:
     assert marks["low"] == ["hbm.capacity_bytes"]
 
 
-@pytest.mark.parametrize("suffix", ["toml", "yaml"])
+@each("suffix", ["toml", "yaml"])
 def test_show_prints_a_chip_file(suffix: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "mine.json"
     elk.chips.get("ipu-pod4-hbm").replace(name="mine").save(path)
@@ -129,7 +130,7 @@ def test_a_bad_chip_file_is_a_user_error(tmp_path: Path, capsys: Capture) -> Non
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["bogus"],
@@ -158,7 +159,7 @@ def test_the_version_is_that_of_the_core(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"{elk.__version__}\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "code"),
     [
         (elk.InfeasibleError("does not fit"), 1),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import elk
 import pytest
+from each_case import each
 from elk.cli import main
 from elk.cli.reading import parse_bindings
 
@@ -35,7 +36,7 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["bounds"]["lower_bound_s"] <= facts["latency_s"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "code", "message"),
     [
         ([*GOOD, "--policy", "best"], 2, "policy must be one of"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from each_case import each
 from elk.cli import main
 from onnx_graphs import model_of, node
 
@@ -75,7 +76,7 @@ def test_a_limit_is_changed_by_its_name(capsys: Capture) -> None:
     assert "limit 'nodes'" in error["message"]
 
 
-@pytest.mark.parametrize("word", ["node=3", "nodes", "nodes=x", "nodes=-1", "=1"])
+@each("word", ["node=3", "nodes", "nodes=x", "nodes=-1", "=1"])
 def test_a_wrong_limit_names_the_right_ones(capsys: Capture, word: str) -> None:
     assert main(["model", str(MODELS / "nerf.onnx"), "--limit", word]) == 2
     shown = capsys.readouterr().err

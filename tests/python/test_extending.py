@@ -12,6 +12,7 @@ from pathlib import Path
 
 import elk
 import pytest
+from each_case import each
 from elk import _core
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +94,7 @@ def test_the_page_has_a_recipe_for_what_is_added_most_often() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     "title",
     ["An operator", "A tile model", "Your own plans", "An analysis of a run", "A figure"],
 )
@@ -106,7 +107,7 @@ def test_a_recipe_does_what_it_says(title: str, copy: Copy) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize("title", ["A policy"])
+@each("title", ["A policy"])
 def test_a_recipe_of_the_core_builds_and_does_what_it_says(title: str, copy: Copy) -> None:
     for name in ("cpp", "bindings", "cmake"):
         shutil.copytree(ROOT / name, copy.folder / name)
@@ -127,7 +128,7 @@ def test_a_recipe_of_the_core_builds_and_does_what_it_says(title: str, copy: Cop
             follow(block, copy)
 
 
-@pytest.mark.parametrize("path", sorted(NAMED))
+@each("path", sorted(NAMED))
 def test_files_that_the_page_names_exist(path: str) -> None:
     is_new = f"`{path}`, new:" in PAGE
     assert (ROOT / path).exists() != is_new

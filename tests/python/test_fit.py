@@ -9,6 +9,7 @@ from pathlib import Path
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from elk import _core, cli
 from elk.tile import fit
 from elk.tile.profile import ProfileFileError, held_out, read_profile
@@ -45,7 +46,7 @@ def subset(tmp_path: Path, name: str, rows: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "dtype", "mean_pct", "p95_pct"),
     [
         ("matmul/aligned", "f16", 2, 6),
@@ -91,7 +92,7 @@ def test_a_kernel_meets_its_bar_on_rows_left_out(
     assert row.p95_pct <= p95_pct
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "mean_pct"),
     [
         ("matmul_f16_wide_*.csv", 0.001),
@@ -125,7 +126,7 @@ def test_products_of_one_token_with_a_cache_cost_what_the_profile_says(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("near", "far", "mean_pct"),
     [
         ("matmul_f16_[ar]*[dm].csv", "matmul_f16_wide_*.csv", 2),
@@ -165,7 +166,7 @@ def test_a_product_costs_the_same_in_both_orientations(model: _core.TileModel) -
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "dims", "far"),
     [
         (("matmul", "f16", "f16"), ("m", "k", "n"), 20_000),
@@ -276,7 +277,7 @@ def test_kinds_join_draw_axis_and_broadcast(tmp_path: Path) -> None:
         assert kind in read_profile(subset(tmp_path, name, 300)).kinds
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "place", "says"),
     [
         ("", ":1", "empty"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk.errors import ElkError, UnsupportedModelError
 from elk.model.model import load_model
 from onnx import numpy_helper
@@ -141,7 +142,7 @@ REFUSALS: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@each("name", REFUSALS)
 def test_a_refusal_names_node_shapes_and_rule(name: str) -> None:
     proto, rule = REFUSALS[name]
     proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
@@ -153,7 +154,7 @@ def test_a_refusal_names_node_shapes_and_rule(name: str) -> None:
     assert "f32[" in str(caught.value)
 
 
-@pytest.mark.parametrize(("axis", "loads"), [(None, True), (1, True), (0, False)])
+@each(("axis", "loads"), [(None, True), (1, True), (0, False)])
 def test_before_opset_7_only_last_dimensions_broadcast(axis: int | None, loads: bool) -> None:
     """A vector along the first of two equal dimensions was once taken along the last."""
     attrs = {"broadcast": 1} if axis is None else {"broadcast": 1, "axis": axis}

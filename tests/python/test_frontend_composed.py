@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-import pytest
+from each_case import each
 from elk.model.model import Model, load_model
 from graph_reference import evaluate
 from onnx import TensorProto, numpy_helper
@@ -47,8 +47,8 @@ def recurrent(kind: str, directions: int, **given: Any) -> onnx.ModelProto:
     return model_of(nodes, {"x": [steps, batch, read]}, outputs, constants)
 
 
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@each("kind", ["RNN", "GRU", "LSTM"])
+@each("direction", ["forward", "reverse", "bidirectional"])
 def test_recurrent_types_are_a_product_of_all_steps_and_one_a_step(
     kind: str, direction: str
 ) -> None:
@@ -75,7 +75,7 @@ def test_an_lstm_may_have_functions_and_a_clip_of_its_own() -> None:
 # Convolutions of their input.
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {},
@@ -119,11 +119,9 @@ def test_the_kernel_of_a_transposed_convolution_lies_in_hbm_as_it_is_read() -> N
 # Sizes.
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize(
-    "place", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"]
-)
-@pytest.mark.parametrize("out", [(7, 9), (2, 3), (8, 10)])
+@each("mode", ["nearest", "linear", "cubic"])
+@each("place", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
+@each("out", [(7, 9), (2, 3), (8, 10)])
 def test_images_are_resized_as_onnx_runtime_does(
     mode: str, place: str, out: tuple[int, int]
 ) -> None:
@@ -158,7 +156,7 @@ def quantised_feeds(shape: tuple[int, ...]) -> dict[str, Array]:
     return {"x": RNG.integers(0, 255, shape).astype(np.uint8)}
 
 
-@pytest.mark.parametrize("zeros", [(0, 0), (117, 0)])
+@each("zeros", [(0, 0), (117, 0)])
 def test_a_quantised_convolution_reads_bytes_and_sums_in_32_bits(zeros: tuple[int, int]) -> None:
     model = assert_close(quantised_conv(zeros), quantised_feeds((1, 4, 6, 6)))
     (op,) = [op for op in model.graph.ops if op.kind.name == "Conv"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk.errors import UnsupportedModelError
 from elk.model.model import load_model
 from onnx import TensorProto, helper
@@ -83,7 +84,7 @@ def test_a_loop_ends_where_its_condition_is_known_to_end_it() -> None:
     assert [op.function for op in model.graph.ops] == ["exp"] * 3
 
 
-@pytest.mark.parametrize("turns", [4_097, 10**9, 2**62])
+@each("turns", [4_097, 10**9, 2**62])
 def test_a_loop_of_too_many_turns_is_refused_by_name(turns: int) -> None:
     message = refusal(loop(turns, counting_body(PLAIN)))
     assert "Loop 'again'" in message
@@ -136,7 +137,7 @@ def branches(condition: Array | None) -> onnx.ModelProto:
     return model_of(nodes, inputs, ["y"], {"c": condition})
 
 
-@pytest.mark.parametrize(("condition", "function"), [(True, "exp"), (False, "neg")])
+@each(("condition", "function"), [(True, "exp"), (False, "neg")])
 def test_a_known_branch_is_taken(condition: bool, function: str) -> None:
     model = assert_computes(branches(np.asarray(condition)))
     assert [op.function for op in model.graph.ops] == [function]

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from each_case import each
 from onnx_coverage import KINDS, Row, rows
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ def table(kind: str) -> tuple[Row, ...]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_every_case_is_planned_or_refused_with_a_reason(kind: str) -> None:
     for row in table(kind):
         assert row.found["refused"] == sum(row.reasons.values()), row.name

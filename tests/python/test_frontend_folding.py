@@ -5,6 +5,7 @@ from __future__ import annotations
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from onnx_graphs import Array, model_of, node, one
 
 
@@ -36,7 +37,7 @@ NEEDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NEEDS)
+@each("name", NEEDS)
 def test_a_constant_of_just_as_many_elements_is_made_and_of_one_more_refused(name: str) -> None:
     proto, needed = NEEDS[name]
     elk.load_model(proto, limits=elk.Limits(folded_elements=needed))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk import _core
 from elk.model.model import Model, load_model
 from graph_reference import evaluate
@@ -144,7 +145,7 @@ def test_a_mask_that_the_caller_gives_is_broadcast_over_heads() -> None:
     }
 
 
-@pytest.mark.parametrize("length", [1, 5])
+@each("length", [1, 5])
 def test_rotated_halves_are_put_together_by_one_copy(length: int) -> None:
     nodes = [
         node("Transpose", "x", "t", perm=[0, 2, 1, 3]),
@@ -166,7 +167,7 @@ def test_a_reshape_that_no_view_can_say_is_a_copy() -> None:
     assert table(model) == [("Copy", "slice_copy")]
 
 
-@pytest.mark.parametrize("perm", [[0, 1, 3, 2], [0, 1, 2, 3]])
+@each("perm", [[0, 1, 3, 2], [0, 1, 2, 3]])
 def test_a_transposed_weight_costs_no_copy(perm: list[int]) -> None:
     nodes = [node("Transpose", "w", "t", perm=perm), node("MatMul", "x t", "y")]
     model = assert_computes(model_of(nodes, {"x": [2, 3, 4, 4], "w": [2, 3, 4, 4]}, ["y"]))
@@ -315,7 +316,7 @@ def test_grouped_convolutions_split_channels_into_groups() -> None:
     assert model.graph.ops[0].flops == 2 * (2 * 4 * 4 * 4) * 3 * 9 + 2 * 4 * 4 * 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "inputs", "attrs", "function"),
     [
         ("Conv", {"x": [1, 3, 9], "w": [5, 3, 3]}, {"dilations": [2]}, "conv2d"),
@@ -449,7 +450,7 @@ def test_experts_picked_for_one_product_are_read_where_they_are() -> None:
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@each("axis", [0, 1, 2])
 def test_whatever_index_picks_the_only_position_there_is(axis: int) -> None:
     shape = [3, 5, 4]
     shape[axis] = 1

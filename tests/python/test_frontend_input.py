@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk.errors import (
     InvalidInputError,
     ModelFileError,
@@ -44,7 +45,7 @@ def test_loading_leaves_the_proto_as_it_was() -> None:
     assert proto.SerializeToString(deterministic=True) == before
 
 
-@pytest.mark.parametrize("data", [b"", b"no model", NERF.read_bytes()[:1000]])
+@each("data", [b"", b"no model", NERF.read_bytes()[:1000]])
 def test_bytes_that_are_no_model_are_refused(data: bytes) -> None:
     with pytest.raises(ModelFileError):
         load_model(data)
@@ -106,7 +107,7 @@ def test_a_binding_that_nothing_asks_for_lists_the_symbols() -> None:
     assert caught.value.remedy == "did you mean 'rows'? its symbolic dimensions are: rows"
 
 
-@pytest.mark.parametrize("size", [0, -1, 2.5, "4", True])
+@each("size", [0, -1, 2.5, "4", True])
 def test_a_binding_is_a_positive_integer(size: object) -> None:
     with pytest.raises(InvalidInputError, match="must be a positive integer"):
         load_model(relu("rows"), bindings={"rows": size})  # type: ignore[dict-item]  # On purpose.
@@ -131,7 +132,7 @@ def test_dimension_expressions_are_arithmetic(a: int, b: int) -> None:
     assert evaluate("floor(a/b)", sizes) == a // b
 
 
-@pytest.mark.parametrize("text", ["unk__37", "batch size", "a.b", "__import__('os')", "a**b", "?"])
+@each("text", ["unk__37", "batch size", "a.b", "__import__('os')", "a**b", "?"])
 def test_what_is_no_arithmetic_is_a_name(text: str) -> None:
     assert symbols(text) == (text,)
     assert evaluate(text, {text: 3}) == 3

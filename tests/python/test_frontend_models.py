@@ -10,6 +10,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from each_case import each
 from elk.frontend import build, load
 from elk.frontend.read.load import weightless
 from elk.model.model import Model, load_model
@@ -74,7 +75,7 @@ def loaded(name: str) -> Model:
     return load_model(MODELS / f"{name}.onnx", bindings=KNOWN[name].bindings)
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 def test_what_a_published_model_consists_of(name: str) -> None:
     known, model = KNOWN[name], loaded(name)
     facts = model.facts
@@ -89,16 +90,14 @@ def test_what_a_published_model_consists_of(name: str) -> None:
         assert facts.flops == pytest.approx(known.flops, rel=0.01)
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 def test_every_node_of_a_published_model_is_accounted_for(name: str) -> None:
     facts = loaded(name).facts
     ops = sum(facts.ops_by_kind.values()) + facts.dropped - len(facts.copied)
     assert ops + len(facts.views) + len(facts.folded) == KNOWN[name].nodes
 
 
-@pytest.mark.parametrize(
-    "name", ["llama2-13b-decode", "llama2-70b-decode", "gemma2-27b-decode", "opt-30b-decode"]
-)
+@each("name", ["llama2-13b-decode", "llama2-70b-decode", "gemma2-27b-decode", "opt-30b-decode"])
 def test_a_decode_step_copies_no_cache_and_appends_one_row(name: str) -> None:
     model = loaded(name)
     graph = model.graph
@@ -117,7 +116,7 @@ def test_a_decode_step_copies_no_cache_and_appends_one_row(name: str) -> None:
     assert {store.run_bytes for store in graph.stores} == {128 * 2}
 
 
-@pytest.mark.parametrize("name", ["llama2-13b-decode", "gemma2-27b-decode", "opt-30b-decode"])
+@each("name", ["llama2-13b-decode", "gemma2-27b-decode", "opt-30b-decode"])
 def test_an_embedding_reads_a_row_for_each_sequence(name: str) -> None:
     table = next(op for op in loaded(name).graph.ops if op.kind.name == "Gather").operands[0]
     assert table.indirect is not None
@@ -141,7 +140,7 @@ def test_experts_are_read_as_often_as_uniform_routing_hits_them() -> None:
     assert found == [pytest.approx(8 * (1 - (6 / 8) ** 32))] * 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "bindings"),
     [
         ("mixtral-8x7b-2layers-decode", {"batch": 1, "past": 512}),
@@ -191,7 +190,7 @@ def fix_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) ->
         value.type.tensor_type.ClearField("shape")
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 def test_shapes_are_those_that_onnx_infers(name: str) -> None:
     built = build(load(MODELS / f"{name}.onnx"), KNOWN[name].bindings)
     proto = weightless(onnx.load(MODELS / f"{name}.onnx", load_external_data=False))

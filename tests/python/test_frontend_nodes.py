@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from each_case import each
 from elk.errors import ElkError
 from graph_reference import evaluate
 from onnx_cases import are_tensors, array_of, cases, data_of, feeds_of, outcome, proto_of
@@ -47,7 +48,7 @@ RIGHT = {"node": 1643, "simple": 10, "pytorch-converted": 82, "pytorch-operator"
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", RIGHT)
+@each("kind", RIGHT)
 def test_all_cases_are_right_or_refused(kind: str) -> None:
     wrong: dict[str, str] = {}
     found: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-import pytest
+from each_case import each
 from onnx_graphs import Array, assert_computes, model_of, node
 
 # Versions of ONNX's operator set from which on a value is an input.
@@ -64,7 +64,7 @@ def test_a_graph_written_for_each_opset_computes_what_onnx_runtime_does() -> Non
         assert {op.kind.name for op in model.graph.ops} >= {"Softmax", "Reduce", "Opaque"}
 
 
-@pytest.mark.parametrize("opset", [9, 10, 11, 13, 18, 19])
+@each("opset", [9, 10, 11, 13, 18, 19])
 def test_images_grow_alike_in_each_opset(opset: int) -> None:
     scales = np.asarray([1, 1, 2, 3], dtype=np.float32)
     given: dict[str, Any] = {"mode": "nearest"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk.errors import UnsupportedModelError
 from elk.model.model import load_model
 from onnx_graphs import I64, Array, model_of, node, one
@@ -40,7 +41,7 @@ BOMBS = {
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", BOMBS)
+@each("name", BOMBS)
 def test_what_is_too_large_is_refused_at_once(name: str) -> None:
     proto = BOMBS[name]
     if name == "mask of a pad":

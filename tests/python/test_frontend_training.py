@@ -7,6 +7,7 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from onnx import ModelProto, TensorProto, helper
 
 SIZE = 6
@@ -53,7 +54,7 @@ def momentum() -> list[np.ndarray[Any, Any]]:
     return [X - RATE * (G + 0.9 * new), new]
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "attributes", "wanted"),
     [
         (

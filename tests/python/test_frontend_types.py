@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import elk
 import pytest
+from each_case import each
 from onnx import ModelProto, TensorProto, helper
 from onnx_graphs import F32
 
@@ -41,7 +42,7 @@ def casting(kind: int, to: int = F32) -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_an_element_type_has_its_bits_or_is_refused_by_name(name: str) -> None:
     proto = casting(getattr(TensorProto, name))
     if name in REFUSED:

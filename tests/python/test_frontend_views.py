@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
+from each_case import each
 from elk.frontend.views import views
 from elk.frontend.views.views import Atom, View
 from hypothesis import given
@@ -154,6 +154,6 @@ def test_reshape_of_a_transposed_cache_is_a_compound_of_its_dimensions() -> None
     assert views.reshape(merged, (2, 5, 1, 3)) == views.identity((2, 5, 1, 3))
 
 
-@pytest.mark.parametrize("shape", [(0,), (3, 0)])
+@each("shape", [(0,), (3, 0)])
 def test_no_view_without_elements(shape: tuple[int, ...]) -> None:
     assert views.reshape(views.identity((3, 1)), shape) is None

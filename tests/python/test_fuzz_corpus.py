@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from each_case import each
 from fuzz_targets import CORPUS, changed_plan, read_chip, read_model, read_plan
 
 _MODELS = sorted((CORPUS / "model").iterdir())
@@ -18,22 +18,22 @@ def test_there_is_a_corpus() -> None:
     assert len(_PLANS) >= 6
 
 
-@pytest.mark.parametrize("path", _MODELS, ids=lambda path: path.name)
+@each("path", _MODELS)
 def test_a_model_that_fuzzing_starts_from_or_found_is_answered(path: Path) -> None:
     read_model(path.read_bytes())
 
 
-@pytest.mark.parametrize("path", _CHIPS, ids=lambda path: path.name)
+@each("path", _CHIPS)
 def test_a_chip_file_that_fuzzing_starts_from_or_found_is_answered(path: Path) -> None:
     read_chip(path.read_bytes())
 
 
-@pytest.mark.parametrize("path", _PLANS, ids=lambda path: path.name)
+@each("path", _PLANS)
 def test_a_plan_file_that_fuzzing_starts_from_or_found_is_answered(path: Path) -> None:
     read_plan(path.read_bytes())
 
 
-@pytest.mark.parametrize("path", _PLANS, ids=lambda path: path.name)
+@each("path", _PLANS)
 def test_what_becomes_of_a_plan_file_that_fuzzing_changes_is_answered(path: Path) -> None:
     for seed in range(20):
         data = changed_plan(path.read_bytes(), seed)

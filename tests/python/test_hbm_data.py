@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import elk
 import pytest
+from each_case import each
 from elk import _core
 
 DATA = Path(__file__).parents[2] / "data" / "hbm"
@@ -74,7 +75,7 @@ def test_every_set_has_rows() -> None:
     assert {read.config for read in sequential_reads()} == set(SETS)
 
 
-@pytest.mark.parametrize("config", SETS)
+@each("config", SETS)
 def test_reads_of_64_kib_and_more_are_met_within_two_percent(config: str) -> None:
     for read in sequential_reads():
         if read.config == config:

@@ -11,7 +11,7 @@ from functools import reduce
 from pathlib import Path
 
 import elk
-import pytest
+from each_case import each
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,13 +42,13 @@ UNNAMED = {
 }
 
 
-@pytest.mark.parametrize("name", DOORS)
+@each("name", DOORS)
 def test_a_documented_module_has_its_names(name: str) -> None:
     module = importlib.import_module(name)
     assert [x for x in DOORS[name] if not hasattr(module, x)] == []
 
 
-@pytest.mark.parametrize("name", DOORS)
+@each("name", DOORS)
 def test_a_documented_module_is_an_attribute_of_elk_that_nothing_has_imported(name: str) -> None:
     code = f"import elk; assert {name}.__name__ == {name!r}"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -89,7 +89,7 @@ def test_pages_name_some_paths() -> None:
     )
 
 
-@pytest.mark.parametrize("path", named_paths())
+@each("path", named_paths())
 def test_a_path_that_a_page_names_is_there(path: str) -> None:
     assert reduce(getattr, path.split(".")[1:], elk) is not None
 

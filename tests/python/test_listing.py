@@ -11,6 +11,7 @@ from typing import Any
 
 import elk
 import pytest
+from each_case import each
 from elk import _core
 from elk.document.listing import CoreInstruction, Listing
 from elk.document.program_file import load_program
@@ -92,7 +93,7 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(("model", "chip", "policy"), CASES)
+@each(("model", "chip", "policy"), CASES)
 def test_lists_move_the_bytes_that_the_simulator_times(model: str, chip: str, policy: str) -> None:
     plan = plan_of(model, chip, policy)
     run = plan._content.source.simulate(None, _core.Fidelity.Core)
@@ -128,7 +129,7 @@ def test_lists_move_the_bytes_that_the_simulator_times(model: str, chip: str, po
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(("model", "chip"), [("vit", "little memory"), ("gpt", "mesh")])
+@each(("model", "chip"), [("vit", "little memory"), ("gpt", "mesh")])
 def test_an_execute_goes_through_the_phases_of_the_simulator(model: str, chip: str) -> None:
     plan = plan_of(model, chip)
     run = plan._content.source.simulate(None, _core.Fidelity.Core)
@@ -151,7 +152,7 @@ def test_an_execute_goes_through_the_phases_of_the_simulator(model: str, chip: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", ["tiny", "little memory", "mesh", "pod"])
+@each("chip", ["tiny", "little memory", "mesh", "pod"])
 def test_every_address_lies_in_a_buffer_that_is_allocated(chip: str) -> None:
     plan = plan_of("llama decode", chip, "elk-full")
     core = plan.to_json()["chip"]["core"]
@@ -174,7 +175,7 @@ def test_every_address_lies_in_a_buffer_that_is_allocated(chip: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", ["tiny", "little memory", "no multicast"])
+@each("chip", ["tiny", "little memory", "no multicast"])
 def test_what_one_core_sends_another_receives(chip: str) -> None:
     plan = plan_of("gpt", chip)
     sent: dict[Any, int] = defaultdict(int)
@@ -236,7 +237,7 @@ def test_a_plan_from_a_file_has_the_same_listing(tmp_path: Path) -> None:
     assert elk.load_plan(tmp_path / "p.elkplan").listing(core=5) == plan.listing(core=5)
 
 
-@pytest.mark.parametrize("chip", ["little memory", "pod"])
+@each("chip", ["little memory", "pod"])
 def test_a_program_file_holds_the_lists_of_all_cores(chip: str, tmp_path: Path) -> None:
     plan = elk.compile(product(), machine(chip))
     path = tmp_path / "p.elkprogram"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import malformed_worker
 import pytest
+from each_case import each
 from malformed_chips import cases
 from malformed_worker import Outcome, outcomes, problem
 
@@ -62,7 +63,7 @@ _SAID = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(_SAID))
+@each("name", list(_SAID))
 def test_a_refusal_says_what_is_wrong(corpus: dict[str, Outcome], name: str) -> None:
     error = corpus[name].error
     assert _SAID[name] in f"{error.get('message')} {error.get('remedy')}", corpus[name]

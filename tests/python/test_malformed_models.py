@@ -14,6 +14,7 @@ import malformed_worker
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from malformed_graphs import functions, loop, model, node, sound, value
 from malformed_models import cases
 from malformed_worker import Outcome, outcomes, problem
@@ -90,7 +91,7 @@ _CODES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(_CODES))
+@each("name", list(_CODES))
 def test_a_refusal_has_the_code_of_its_reason(corpus: dict[str, Outcome], name: str) -> None:
     assert corpus[name].error.get("code") == _CODES[name], corpus[name]
 
@@ -108,7 +109,7 @@ _NEEDS: dict[str, tuple[onnx.ModelProto, int]] = {
 }
 
 
-@pytest.mark.parametrize("limit", list(_NEEDS))
+@each("limit", list(_NEEDS))
 def test_a_limit_lets_its_number_through_and_no_more(limit: str) -> None:
     proto, needed = _NEEDS[limit]
     bindings = {"a" * 99: 2} if limit == "name_length" else None
@@ -155,7 +156,7 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
         elk.load_model(file)
 
 
-@pytest.mark.parametrize("value_", [0, -1, 1.5, True, "9", 1 << 60])
+@each("value_", [0, -1, 1.5, True, "9", 1 << 60])
 def test_a_limit_is_a_positive_integer(value_: object) -> None:
     with pytest.raises(elk.InvalidInputError, match="limit 'rank' must be an integer") as caught:
         elk.Limits(rank=value_)  # type: ignore[arg-type]  # On purpose.
@@ -292,7 +293,7 @@ def _chain(length: int) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("nodes", "kind"), [(10**6, "refused"), (150_000, "loaded")])
+@each(("nodes", "kind"), [(10**6, "refused"), (150_000, "loaded")])
 def test_a_model_of_a_million_nodes_is_answered_within_a_minute(
     tmp_path: Path, nodes: int, kind: str
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk import models
 from elk.model.model import load_model
 from elk.models.rotary import frequencies
@@ -80,7 +81,7 @@ EXPORTS = {
 }
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@each("name", EXPORTS)
 def test_a_model_agrees_with_its_export(name: str) -> None:
     known = EXPORTS[name]
     export = load_model(MODELS / f"{name}.onnx", bindings=known.bindings).facts
@@ -115,7 +116,7 @@ def test_a_layer_of_retention_agrees_with_its_export_but_for_vectors() -> None:
     assert two.flops - one.flops == pytest.approx(export.flops, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("file", "name"),
     [
         ("llama2-13b-decode", "llama2-13b"),
@@ -201,7 +202,7 @@ def feeds_of(proto: onnx.ModelProto) -> dict[str, Array]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("file", "name", "rules", "tolerance"),
     [
         ("whisper-tiny-encoder", "whisper-tiny-encoder", WHISPER, 0.02),

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk import models
 from elk.models import TransformerConfig
 from model_runs import Array, run, session_of
 from small_models import CONFIGS, FORWARD, RETENTION, tokens
 
 
-@pytest.mark.parametrize("length", [2, 5])
-@pytest.mark.parametrize("name", CONFIGS)
+@each("length", [2, 5])
+@each("name", CONFIGS)
 def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str, length: int) -> None:
     pytest.importorskip("onnxruntime")
     config = CONFIGS[name]
@@ -80,7 +81,7 @@ def test_padding_is_not_seen() -> None:
     np.testing.assert_allclose(padded, run(session, alone)["logits"][0], rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", FORWARD)
+@each("name", FORWARD)
 def test_a_model_of_one_pass_runs_and_treats_samples_apart(name: str) -> None:
     pytest.importorskip("onnxruntime")
     proto, shapes = FORWARD[name]
@@ -111,7 +112,7 @@ def random_feeds(proto: onnx.ModelProto) -> dict[str, Array]:
     return feeds
 
 
-@pytest.mark.parametrize("bottleneck", [1, 4])
+@each("bottleneck", [1, 4])
 def test_folding_batch_normalization_changes_no_result(bottleneck: int) -> None:
     """With a mean of 0, a variance of 1 and next to no epsilon it is a scale and a shift."""
     pytest.importorskip("onnxruntime")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from each_case import each
 from elk import models
 from elk.models import TransformerConfig
 from model_runs import Array, filled, run, session_of
@@ -108,7 +109,7 @@ def weights_of(proto: onnx.ModelProto) -> dict[str, Array]:
     return {name: array.astype(np.float64) for name, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@each("name", BY_HAND)
 def test_a_transformer_computes_what_its_definition_says(name: str) -> None:
     pytest.importorskip("onnxruntime")
     proto = models.transformer(CONFIGS[name], phase="prefill", dtype="f32")
@@ -120,7 +121,7 @@ def test_a_transformer_computes_what_its_definition_says(name: str) -> None:
         np.testing.assert_allclose(logits, reference(sequence), rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each("name", CONFIGS)
 def test_elk_computes_a_step_as_onnx_runtime_does(name: str) -> None:
     pytest.importorskip("onnxruntime")
     proto = models.transformer(CONFIGS[name], dtype="f32")
@@ -148,7 +149,7 @@ OTHERS: dict[str, tuple[Any, dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@each("name", OTHERS)
 def test_elk_computes_other_models_as_onnx_runtime_does(name: str) -> None:
     pytest.importorskip("onnxruntime")
     make, bindings = OTHERS[name]

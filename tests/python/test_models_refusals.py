@@ -13,6 +13,7 @@ from typing import Any
 import elk
 import onnx
 import pytest
+from each_case import each
 from elk import models
 from elk.cli import main
 from elk.errors import InvalidInputError
@@ -85,7 +86,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_a_wrong_size_is_refused_at_its_field(name: str) -> None:
     make, field = REFUSED[name]
     with pytest.raises(InvalidInputError) as caught:
@@ -98,7 +99,7 @@ def test_a_wrong_size_is_refused_at_its_field(name: str) -> None:
     assert error.remedy
 
 
-@pytest.mark.parametrize("field", ["activation", "norm"])
+@each("field", ["activation", "norm"])
 def test_a_wrong_word_lists_the_right_ones(field: str) -> None:
     with pytest.raises(InvalidInputError, match="must be one of") as caught:
         TransformerConfig(**{**SMALL, field: "swish"})
@@ -114,7 +115,7 @@ def test_a_wrong_name_names_the_nearest() -> None:
     assert "bert-large" in str(caught.value.remedy)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ({"phase": "prefil"}, "phase must be one of 'prefill'"),
@@ -158,7 +159,7 @@ def test_every_model_says_where_its_sizes_are_from() -> None:
         assert models.phases(name)[0] in {"decode", "forward"}
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in SOURCES.glob("[a-z]*.py")))
+@each("name", sorted(path.stem for path in SOURCES.glob("[a-z]*.py")))
 def test_examples_say_what_happens(name: str) -> None:
     module = importlib.import_module(f"elk.models.{name}")
     found = doctest.testmod(module, extraglobs={"elk": elk})
@@ -174,7 +175,7 @@ def test_names_do_not_wait_for_onnx() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("name", "layers"),
     [("llama3.1-405b", 2), ("gpt-oss-120b", 2), ("deepseek-v3", 4), ("retnet-1.3b", 2)],
 )

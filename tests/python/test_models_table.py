@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import onnx
 import pytest
+from each_case import each
 from elk import models
 from elk.frontend.read.load import weightless
 from elk.model.model import load_model
@@ -27,7 +28,7 @@ def test_every_row_of_the_table_is_a_model() -> None:
     assert set(ROWS) <= set(models.names())
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_parameters_are_those_of_the_table(name: str) -> None:
     missing = APART.get(name, 0)
     assert models.parameters(name) == int(table()[name]["params"]) - missing
@@ -39,7 +40,7 @@ def test_batch_normalization_that_is_not_folded_has_the_parameters_of_the_table(
     assert sum(math.prod(x.dims) for x in weights) == int(table()["resnet-18"]["params"])
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_weights_and_caches_have_the_bytes_of_the_table(name: str) -> None:
     row, facts = table()[name], seen(name).facts
     missing = {"resnet-18": 2 * BATCH_NORM, "megatron-T-530B": -ROUNDED}.get(name, 0)
@@ -47,7 +48,7 @@ def test_weights_and_caches_have_the_bytes_of_the_table(name: str) -> None:
     assert facts.state_bytes == int(row["kv_bytes_total"])
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_products_have_the_flops_of_the_table(name: str) -> None:
     found, wanted = seen(name).products, int(table()[name]["flops_step"])
     if name == "retnet-1.3b":  # The table counts the decay of the state too, once an element.
@@ -55,14 +56,14 @@ def test_products_have_the_flops_of_the_table(name: str) -> None:
     assert found == pytest.approx(wanted, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@each("name", DECODERS)
 def test_a_step_reads_the_weights_that_the_table_says(name: str) -> None:
     """All matrices once, and of experts as many as uniform routing hits."""
     wanted = int(table()[name]["weight_bytes_b32"])
     assert seen(name).streamed == pytest.approx(wanted, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", models.names())
+@each("name", models.names())
 def test_a_model_is_valid_onnx(name: str) -> None:
     for phase in models.phases(name):
         proto = models.get(name, phase)
@@ -77,7 +78,7 @@ def test_a_model_is_valid_onnx(name: str) -> None:
         assert len({x.name for x in proto.graph.node}) == len(proto.graph.node)
 
 
-@pytest.mark.parametrize("name", WITH_CACHE)
+@each("name", WITH_CACHE)
 def test_a_step_copies_no_cache_and_appends_one_row(name: str) -> None:
     found = seen(name)
     assert found.facts.copied == ()
@@ -87,7 +88,7 @@ def test_a_step_copies_no_cache_and_appends_one_row(name: str) -> None:
     assert found.facts.appended_bytes == rows
 
 
-@pytest.mark.parametrize("name", WITH_EXPERTS)
+@each("name", WITH_EXPERTS)
 def test_experts_are_an_operand_of_their_product(name: str) -> None:
     """No matrix is gathered for a token."""
     found, moe = seen(name), models.config(name).experts
@@ -98,7 +99,7 @@ def test_experts_are_an_operand_of_their_product(name: str) -> None:
     assert not [shape for shape in found.gathered if len(shape) > 2 and shape[0] == moe.experts]
 
 
-@pytest.mark.parametrize("name", WITH_CACHE)
+@each("name", WITH_CACHE)
 def test_layers_repeat(name: str) -> None:
     config, repeat = models.config(name), seen(name).facts.repeat
     assert repeat is not None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from each_case import each
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.ipynb")))
+@each("name", sorted(path.name for path in FOLDER.glob("*.ipynb")))
 def test_a_notebook_runs_and_holds_no_output(name: str, tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")

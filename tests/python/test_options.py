@@ -10,6 +10,7 @@ from typing import Any
 import elk
 import onnx
 import pytest
+from each_case import each
 from elk.plan.options import Keywords
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
@@ -49,7 +50,7 @@ def test_a_keyword_that_says_what_the_record_says_is_taken() -> None:
     assert compiled(options=options, policy="static", weights=("w*",)).policy == "static"
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "keyword"),
     [
         (elk.Options(policy="static"), {"policy": "basic"}),
@@ -68,7 +69,7 @@ def test_a_keyword_that_says_otherwise_is_refused(
     assert caught.value.remedy is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "why"),
     [
         ({"policy": "best"}, "policy must be one of"),

@@ -17,6 +17,7 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from elk import models
 from elk.document import withheld
 from hypothesis import Phase, given, settings
@@ -46,7 +47,7 @@ CHIPS: dict[str, Callable[[], elk.Chip]] = {
 
 # Each example compiles: to shrink one that fails would take minutes.
 compiling = settings(max_examples=8, phases=[Phase.generate])
-ways = pytest.mark.parametrize("way", WAYS)
+ways = each("way", WAYS)
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +221,7 @@ def test_a_plan_that_arrives_is_held_to_the_rules_of_files() -> None:
             _ = arrived(broken, run).latency_s
 
 
-@pytest.mark.parametrize("lost", ["phases", "totals"])
+@each("lost", ["phases", "totals"])
 def test_a_run_of_another_version_is_refused(lost: str) -> None:
     arrived, (kind, parts, data) = small_plan().simulate().__reduce__()
     with pytest.raises(elk.InvalidInputError, match="another version of ELK"):
@@ -229,7 +230,7 @@ def test_a_run_of_another_version_is_refused(lost: str) -> None:
         arrived(kind, {**parts, "totals": {}}, data)
 
 
-@pytest.mark.parametrize("name", elk.chips.names())
+@each("name", elk.chips.names())
 @ways
 def test_a_copy_of_a_chip_is_the_chip(way: str, name: str) -> None:
     chip = elk.chips.get(name)
@@ -313,7 +314,7 @@ def kinds_of_errors() -> list[type[Exception]]:
     return found
 
 
-@pytest.mark.parametrize("kind", kinds_of_errors())
+@each("kind", kinds_of_errors())
 @ways
 def test_a_copy_of_an_error_says_all_of_it(
     elsewhere: ProcessPoolExecutor, way: str, kind: type[Exception]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from each_case import each
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,8 +55,6 @@ def test_the_readmes_commands_run(folder: Path) -> None:
     run(["bash", "-euo", "pipefail", "-c", script], folder)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"\b(?:docs|scripts|notebooks)/\w+\.\w+", README)))
-)
+@each("name", sorted(set(re.findall(r"\b(?:docs|scripts|notebooks)/\w+\.\w+", README))))
 def test_files_that_the_readme_names_exist(name: str) -> None:
     assert (ROOT / name).is_file()

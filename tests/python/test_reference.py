@@ -14,6 +14,7 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from elk.emulation import reference
 from elk.emulation.reference import _Process
 from emulated_models import product
@@ -52,7 +53,7 @@ def false_runtime(folder: Path, ends: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.syspath_prepend(folder)
 
 
-@pytest.mark.parametrize("ends", list(ENDS))
+@each("ends", list(ENDS))
 def test_the_end_of_onnx_runtime_is_an_error_that_says_how(
     process: _Process, ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,8 +88,8 @@ def test_what_onnx_runtime_refuses_is_an_error_with_its_reason() -> None:
     np.testing.assert_array_equal(reference.run(model(), {"x": X, "unread": X})["y"], -X)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64", "bool", "uint8"])
-@pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 3)])
+@each("dtype", ["float32", "float16", "float64", "int64", "bool", "uint8"])
+@each("shape", [(), (3,), (0, 2), (2, 3)])
 def test_arrays_of_every_type_and_shape_arrive(dtype: str, shape: tuple[int, ...]) -> None:
     kind = {"float32": "float", "float64": "double"}.get(dtype, dtype)
     sizes = ", ".join(map(str, shape))
@@ -153,7 +154,7 @@ if sys.argv[2] == "killed":
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
-@pytest.mark.parametrize("how", ["done", "killed"])
+@each("how", ["done", "killed"])
 def test_the_process_ends_with_its_parent(how: str) -> None:
     command = [sys.executable, "-c", _PARENT, model().hex(), how]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 import elk
 import numpy as np
 import pytest
+from each_case import each
 from elk.tile.tilemodel import load_tile_model
 from plan_oracle import broken_rules
 
@@ -68,7 +69,7 @@ def raises(_kernel: Kernel, _sizes: dict[str, int], _params: tuple[int, int]) ->
     raise ValueError("no such kernel")
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "reason"),
     [
         (lambda *_: -1.0, "must return cycles above 0, got -1"),

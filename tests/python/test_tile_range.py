@@ -6,6 +6,7 @@ from pathlib import Path
 
 import elk
 import pytest
+from each_case import each
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -29,7 +30,7 @@ def unnamed(plan: elk.Plan) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each(
     ("file", "chip", "beyond"),
     [
         ("llama2-13b-decode.onnx", "ipu-pod4-hbm", False),

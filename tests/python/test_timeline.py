@@ -10,6 +10,7 @@ from typing import Any
 
 import elk
 import pytest
+from each_case import each
 from elk.cli import main
 from elk.report.colours import COLLECTIVE, SLICES
 from elk.report.events import Counter, Flow, Slice, Track
@@ -60,7 +61,7 @@ def nested() -> Timeline:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("slices", "message"),
     [
         ([_slice("a", 0, 5, track=2)], "'a' is on row 2 of 2"),
@@ -239,7 +240,7 @@ def test_short_slices_are_drawn_together_and_no_wider_than_that_needs() -> None:
     assert len(rects) > 100
 
 
-@pytest.mark.parametrize(
+@each(
     ("end_ps", "marks"),
     [
         (5_287_000_000, ["0 ms", "1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]),

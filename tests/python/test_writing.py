@@ -20,6 +20,7 @@ from pathlib import Path
 
 import elk
 import pytest
+from each_case import each
 from elk import cli
 from elk.base import atomic_file
 from elk.tile.tilemodel import find_record, write_record
@@ -176,8 +177,8 @@ def test_a_write_that_fails_midway_leaves_the_old_file_alone(
         assert "make room on the disk" in str(raised.value.remedy)
 
 
-@pytest.mark.parametrize("failing", ["fsync", "replace", "write"])
-@pytest.mark.parametrize(
+@each("failing", ["fsync", "replace", "write"])
+@each(
     "found", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), MemoryError()]
 )
 def test_whatever_fails_the_old_file_stays(
@@ -266,7 +267,7 @@ def test_standard_output_that_is_a_file_keeps_what_is_printed_around(tmp_path: P
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "message", "remedy"),
     [
         ("absent/file", "No such file", "make its folder first"),
