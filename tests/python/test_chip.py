@@ -12,36 +12,12 @@ import pytest
 from each_case import each
 from elk import _core
 from elk.base import quantity
-from elk.chip.chip import Chip
 from elk.chip.replace import squarest_grid
 from hypothesis import given
 from hypothesis import strategies as st
 
 POD = elk.chips.get("ipu-pod4-hbm")
 TINY = elk.chips.get("tiny")
-
-
-def test_presets_include_those_of_the_design() -> None:
-    assert {
-        "ipu-mk2",
-        "ipu-pod4-hbm",
-        "ipu-pod4-hbm-mesh",
-        "ipu-pod4-hbm-mesh-wide",
-        "ipu-pod4-hbm-paper",
-        "ipu-pod4-hbm-refresh",
-        "tiny",
-    } <= set(elk.chips.names())
-
-
-@each("name", elk.chips.names())
-def test_every_preset_is_named_after_its_file(name: str) -> None:
-    assert elk.chips.get(name).name == name
-
-
-@each("name", elk.chips.names())
-def test_a_chip_survives_its_dictionary(name: str) -> None:
-    chip = elk.chips.get(name)
-    assert Chip.from_dict(chip.to_dict()) == chip
 
 
 def test_the_pod_resolves_to_the_numbers_of_the_design() -> None:
@@ -389,20 +365,3 @@ def test_a_shown_size_reads_back(size_bytes: int) -> None:
     assert quantity.parse(quantity.show_exactly(size_bytes, quantity.BYTES), quantity.BYTES) == (
         size_bytes
     )
-
-
-@given(
-    rate=st.floats(16.0, 1e18),
-    latency=st.floats(0.0, 1.0),
-    cores=st.integers(1, 5000),
-    sram=st.integers(8193, 1 << 40),
-)
-def test_any_possible_value_can_be_put_in_and_survives(
-    rate: float, latency: float, cores: int, sram: int
-) -> None:
-    chip = POD.replace(
-        hbm_bytes_per_s=rate, hbm_latency_s=latency, core_count=cores, sram_bytes=sram
-    )
-    assert Chip.from_dict(chip.to_dict()) == chip
-    assert chip.to_dict()["hbm"]["bytes_per_s"] == rate
-    assert chip.total_cores == 4 * cores

@@ -57,6 +57,7 @@ def false_runtime(folder: Path, ends: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_end_of_onnx_runtime_is_an_error_that_says_how(
     process: _Process, ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    process.close()
     with monkeypatch.context() as patch:
         false_runtime(tmp_path, ends, patch)
         for _ in range(2):
