@@ -17,6 +17,7 @@ from onnx import numpy_helper
 from onnx_cases import DECIDING, are_tensors, array_of, cases, data_of, proto_of
 from onnx_graphs import Array, model_of, node
 
+pytestmark = pytest.mark.xdist_group("onnx_cases")  # One process makes and loads the cases.
 # What ONNX Runtime refuses for other reasons: values that are no place of the data, and shapes
 # that ONNX defines but it does not compute.
 OTHER_REASONS = {
@@ -83,8 +84,8 @@ def objection(proto: onnx.ModelProto, feeds: dict[str, Array]) -> str:
     return ""
 
 
-def kinds_of_cases() -> Iterator[tuple[str, onnx.ModelProto, list[Array]]]:
-    """One case of one node for each type, attributes and ranks."""
+def kinds_of_cases(*, few: bool) -> Iterator[tuple[str, onnx.ModelProto, list[Array]]]:
+    """One case of one node for each type and ranks; where not `few`, for their attributes, too."""
     seen = set()
     for case in cases("node").values():
         proto = proto_of(case)
@@ -92,7 +93,8 @@ def kinds_of_cases() -> Iterator[tuple[str, onnx.ModelProto, list[Array]]]:
             continue
         only = proto.graph.node[0]
         ranks = tuple(len(x.type.tensor_type.shape.dim) for x in proto.graph.input)
-        key = (only.op_type, ranks, tuple(a.SerializeToString() for a in only.attribute))
+        attributes = () if few else tuple(a.SerializeToString() for a in only.attribute)
+        key = (only.op_type, ranks, attributes)
         tensors, _ = data_of(case, proto)
         if key in seen or not tensors or not are_tensors(tensors):
             continue
@@ -105,9 +107,21 @@ def kinds_of_cases() -> Iterator[tuple[str, onnx.ModelProto, list[Array]]]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_shapes_that_onnx_runtime_refuses_are_refused() -> None:
+    agree(few=True, mutants=1_500)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_shapes_that_onnx_runtime_refuses_are_refused_whatever_the_attributes() -> None:
+    agree(few=False, mutants=3_000)
+
+
+def agree(*, few: bool, mutants: int) -> None:
+    """Holds at least so many mutants against ONNX Runtime."""
     wrong: list[str] = []
     checked: Counter[str] = Counter()
-    for kind, proto, arrays in kinds_of_cases():
+    for kind, proto, arrays in kinds_of_cases(few=few):
         made, feeds = given(proto, arrays)
         if kind in OTHER_REASONS or not takes(made) or objection(made, feeds):
             continue
@@ -121,7 +135,7 @@ def test_shapes_that_onnx_runtime_refuses_are_refused() -> None:
                         wrong.append(f"{kind} {array.shape} -> {other.shape} in {slot}: {reason}")
     assert not wrong, "\n".join(wrong)
     assert len(checked) > 120, checked
-    assert checked.total() > 3_000, checked
+    assert checked.total() > mutants, checked
 
 
 REFUSALS: dict[str, tuple[Any, str]] = {

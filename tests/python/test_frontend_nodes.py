@@ -11,15 +11,16 @@ import pytest
 from each_case import each
 from elk.errors import ElkError
 from graph_reference import evaluate
-from onnx_cases import are_tensors, array_of, cases, data_of, feeds_of, outcome, proto_of
+from onnx_cases import are_tensors, array_of, cases, data_of, feeds_of, outcome_of, proto_of
 
+pytestmark = pytest.mark.xdist_group("onnx_cases")  # One process makes and loads the cases.
 # Relative and absolute differences that are allowed in the result's type.
 LOOSE = {"float16": (1e-3, 1e-2), "bfloat16": (2e-2, 5e-2)}
 
 
-def numbers_of(case: Any) -> str:
+def numbers_of(kind: str, case: Any) -> str:
     """Runs one case: 'right', or why there is nothing to compare."""
-    proto, found = proto_of(case), outcome(case)
+    proto, found = proto_of(case), outcome_of(kind, case.name)
     if found.model is None or proto is None:
         return "refused"
     given, wanted = data_of(case, proto)
@@ -56,7 +57,7 @@ def test_all_cases_are_right_or_refused(kind: str) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found[numbers_of(case)] += 1
+                found[numbers_of(kind, case)] += 1
         except (ElkError, AssertionError) as error:
             wrong[name] = str(error).strip().splitlines()[0]
     assert wrong == {}

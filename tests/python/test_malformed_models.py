@@ -22,15 +22,13 @@ from onnx import TensorProto, helper
 
 _TIMES_UNDER_LOAD = 4  # CPU time on a busy machine with two threads a core.
 
-pytestmark = pytest.mark.xdist_group("malformed_models")  # One process makes the corpus.
+pytestmark = pytest.mark.xdist_group("onnx_cases")  # One process makes and loads the cases.
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+def answered(scratch: Path, share: int) -> dict[str, Outcome]:
     """What became of each malformed model, by its name."""
-    scratch = tmp_path_factory.mktemp("models")
     names, files = [], []
-    for number, (name, data) in enumerate(cases()):
+    for number, (name, data) in enumerate(cases(share)):
         names.append(name)
         files.append(scratch / f"{number}.onnx")
         files[-1].write_bytes(data)
@@ -40,13 +38,32 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     return dict(zip(names, found, strict=True))
 
 
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What became of all that is made by hand and of a fourth of what is drawn."""
+    return answered(tmp_path_factory.mktemp("models"), 4)
+
+
+def no_problem(found: dict[str, Outcome], least: int) -> None:
+    problems = {name: text for name, o in found.items() if (text := problem(o))}
+    assert not problems, "\n".join(f"{name}: {text}" for name, text in problems.items())
+    assert len(found) >= least
+
+
 @pytest.mark.slow
 def test_every_malformed_model_loads_or_is_refused_with_code_place_rule_and_remedy(
     corpus: dict[str, Outcome],
 ) -> None:
-    problems = {name: found for name, o in corpus.items() if (found := problem(o))}
-    assert not problems, "\n".join(f"{name}: {text}" for name, text in problems.items())
-    assert len(corpus) >= 1000
+    no_problem(corpus, 1_000)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_drawn_model_loads_or_is_refused_with_code_place_rule_and_remedy(
+    tmp_path: Path,
+) -> None:
+    no_problem(answered(tmp_path, 1), 3_000)
 
 
 @pytest.mark.slow
@@ -292,12 +309,22 @@ def _chain(length: int) -> bytes:
     return bytes(made.SerializeToString() + b"\x3a" + bytes([*length_bytes, size]) + graph)
 
 
+def chain_is_answered(folder: Path, nodes: int, kind: str, cpu_s: float) -> None:
+    file = folder / "chain.onnx"
+    file.write_bytes(_chain(nodes))
+    (found,) = outcomes("model", [file], folder, cpu_s=cpu_s * _TIMES_UNDER_LOAD)
+    assert (problem(found), found.kind) == (None, kind)
+
+
+@pytest.mark.slow
+def test_a_long_model_is_answered_within_seconds(tmp_path: Path) -> None:
+    chain_is_answered(tmp_path, 15_000, "loaded", 6.0)
+
+
+@pytest.mark.nightly
 @pytest.mark.slow
 @each(("nodes", "kind"), [(10**6, "refused"), (150_000, "loaded")])
 def test_a_model_of_a_million_nodes_is_answered_within_a_minute(
     tmp_path: Path, nodes: int, kind: str
 ) -> None:
-    file = tmp_path / "chain.onnx"
-    file.write_bytes(_chain(nodes))
-    (found,) = outcomes("model", [file], tmp_path, cpu_s=60.0 * _TIMES_UNDER_LOAD)
-    assert (problem(found), found.kind) == (None, kind)
+    chain_is_answered(tmp_path, nodes, kind, 60.0)

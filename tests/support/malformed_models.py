@@ -31,26 +31,26 @@ _DAMAGED = ("resnet18", "whisper-tiny-encoder", "nerf", "mixtral-8x7b-2layers-de
 _TYPES = (0, 8, 14, 15, 21, 23, 99, -1, 1, 7, 9, 10)  # Texts, complex, packed, unknown, plain.
 
 
-def cases() -> Cases:
-    """Names that differ, and the bytes of a model each."""
+def cases(share: int = 1) -> Cases:
+    """Names that differ, and the bytes of a model each; one in `share` of those drawn at random."""
     yield from graphs()
     yield from _sizes()
     yield from _types()
     yield from _bombs()
     yield from _attributes()
     yield from _files()
-    yield from operators(4)
-    yield from mutants(800)
+    yield from operators(4 // share)
+    yield from mutants(800 // share)
     for name, made in sound().items():
         yield f"sound_{name}", made.SerializeToString()
-        yield from _cut(name, made.SerializeToString(), 4)
-        yield from _flipped(name, made.SerializeToString(), 8)
-        yield from _mutated(name, made, 12)
+        yield from _cut(name, made.SerializeToString(), 4 // share)
+        yield from _flipped(name, made.SerializeToString(), 8 // share)
+        yield from _mutated(name, made, 12 // share)
     for name in _DAMAGED:
         data = (MODELS / f"{name}.onnx").read_bytes()
-        yield from _cut(name, data, 20)
-        yield from _flipped(name, data, 50)
-        yield from _spliced(name, data, 10)
+        yield from _cut(name, data, 20 // share)
+        yield from _flipped(name, data, 50 // share)
+        yield from _spliced(name, data, 10 // share)
 
 
 def _sizes() -> Cases:

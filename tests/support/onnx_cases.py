@@ -200,6 +200,14 @@ def outcome(case: Any) -> Outcome:
     return Outcome(None, reason=_spelled(reason))
 
 
+@cache
+def outcome_of(kind: str, name: str) -> Outcome:
+    """What became of a case, which several tests ask."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return outcome(cases(kind)[name])
+
+
 def is_numeric(proto: onnx.ModelProto | None) -> bool:
     """Whether all inputs and outputs are tensors of numbers or truth values."""
     if proto is None:
