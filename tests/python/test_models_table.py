@@ -14,9 +14,14 @@ from elk.model.model import load_model
 from model_table import DECODE, seen, table
 
 ROWS = list(table())
-DECODERS = [name for name in ROWS if "decode" in models.phases(name)]
-WITH_CACHE = [name for name in DECODERS if models.kind(name) == "transformer"]
-WITH_EXPERTS = [name for name in WITH_CACHE if models.config(name).experts]
+WITH_CACHE = [name for name in ROWS if models.kind(name) == "transformer"]
+# One model of each kind, the smallest; every run reads these, a nightly one the others, too.
+FEW = [
+    *("llama2-7b", "llama3.1-8b", "gemma2-27b", "opt-1.3b", "qwen3-8b", "mixtral-8x7b"),
+    *("qwen3-30b-a3b", "gpt-oss-20b", "deepseek-v3", "retnet-1.3b", "vit-base-16", "bert-large"),
+    *("dit-xl-2", "resnet-18", "nerf-t10"),
+]
+pytestmark = pytest.mark.xdist_group("models_table")  # One process loads the models.
 
 # Parameters of the table that its models do not have, and why.
 BATCH_NORM = 4800  # ResNet-18: a bias of each of 4,800 channels in place of a scale and a shift.
@@ -40,37 +45,46 @@ def test_batch_normalization_that_is_not_folded_has_the_parameters_of_the_table(
     assert sum(math.prod(x.dims) for x in weights) == int(table()["resnet-18"]["params"])
 
 
-@each("name", ROWS)
-def test_weights_and_caches_have_the_bytes_of_the_table(name: str) -> None:
-    row, facts = table()[name], seen(name).facts
+def agrees_with_its_row(name: str) -> None:
+    row, found = table()[name], seen(name)
     missing = {"resnet-18": 2 * BATCH_NORM, "megatron-T-530B": -ROUNDED}.get(name, 0)
-    assert facts.external_bytes == int(row["weight_bytes_total"]) - missing
-    assert facts.state_bytes == int(row["kv_bytes_total"])
-
-
-@each("name", ROWS)
-def test_products_have_the_flops_of_the_table(name: str) -> None:
-    found, wanted = seen(name).products, int(table()[name]["flops_step"])
+    assert found.facts.external_bytes == int(row["weight_bytes_total"]) - missing
+    assert found.facts.state_bytes == int(row["kv_bytes_total"])
+    flops = found.products
     if name == "retnet-1.3b":  # The table counts the decay of the state too, once an element.
-        found += 24 * 32 * 8 * 256 * 512
-    assert found == pytest.approx(wanted, rel=1e-3)
+        flops += 24 * 32 * 8 * 256 * 512
+    assert flops == pytest.approx(int(row["flops_step"]), rel=1e-3)
+    if "decode" in models.phases(name):  # All matrices once, of experts as many as are hit.
+        assert found.streamed == pytest.approx(int(row["weight_bytes_b32"]), rel=1e-6)
+    if name in WITH_CACHE:
+        appends_to_its_cache_and_repeats(name)
 
 
-@each("name", DECODERS)
-def test_a_step_reads_the_weights_that_the_table_says(name: str) -> None:
-    """All matrices once, and of experts as many as uniform routing hits."""
-    wanted = int(table()[name]["weight_bytes_b32"])
-    assert seen(name).streamed == pytest.approx(wanted, rel=1e-6)
+def appends_to_its_cache_and_repeats(name: str) -> None:
+    """A step copies no cache and appends a row to each, and no matrix is gathered for a token."""
+    found, config = seen(name), models.config(name)
+    assert found.facts.copied == ()
+    assert found.copied_states == 0
+    assert len(found.states) == found.stores
+    rows = sum(2 * math.prod(shape) // shape[2] for shape in found.states)
+    assert found.facts.appended_bytes == rows
+    moe = config.experts
+    layers = config.layers - (moe.dense_layers if moe else 0)
+    assert found.facts.repeat is not None
+    assert found.facts.repeat[2] == layers // len(config.windows)
+    if moe:
+        assert len(found.picked) == layers * 2 * moe.parts
+        hit = moe.experts * (1 - (1 - moe.topk / moe.experts) ** 32)
+        assert found.picked == pytest.approx([hit] * len(found.picked))
+        assert not [x for x in found.gathered if len(x) > 2 and x[0] == moe.experts]
 
 
-@each("name", models.names())
-def test_a_model_is_valid_onnx(name: str) -> None:
+def is_valid_onnx(name: str) -> None:
     for phase in models.phases(name):
         proto = models.get(name, phase)
         onnx.checker.check_model(weightless(proto))
-        external = [x for x in proto.graph.initializer if x.external_data]
         ends = 0
-        for x in external:
+        for x in (x for x in proto.graph.initializer if x.external_data):
             place = {entry.key: entry.value for entry in x.external_data}
             assert place["location"] == "weights.bin"
             assert int(place["offset"]) == ends
@@ -78,33 +92,20 @@ def test_a_model_is_valid_onnx(name: str) -> None:
         assert len({x.name for x in proto.graph.node}) == len(proto.graph.node)
 
 
-@each("name", WITH_CACHE)
-def test_a_step_copies_no_cache_and_appends_one_row(name: str) -> None:
-    found = seen(name)
-    assert found.facts.copied == ()
-    assert found.copied_states == 0
-    assert len(found.states) == found.stores
-    rows = sum(2 * math.prod(shape) // shape[2] for shape in found.states)
-    assert found.facts.appended_bytes == rows
+@pytest.mark.slow
+@each("name", FEW)
+def test_a_model_of_each_kind_agrees_with_its_row_and_is_valid_onnx(name: str) -> None:
+    agrees_with_its_row(name)
+    is_valid_onnx(name)
 
 
-@each("name", WITH_EXPERTS)
-def test_experts_are_an_operand_of_their_product(name: str) -> None:
-    """No matrix is gathered for a token."""
-    found, moe = seen(name), models.config(name).experts
-    layers = models.config(name).layers - moe.dense_layers
-    assert len(found.picked) == layers * 2 * moe.parts
-    hit = moe.experts * (1 - (1 - moe.topk / moe.experts) ** 32)
-    assert found.picked == pytest.approx([hit] * len(found.picked))
-    assert not [shape for shape in found.gathered if len(shape) > 2 and shape[0] == moe.experts]
-
-
-@each("name", WITH_CACHE)
-def test_layers_repeat(name: str) -> None:
-    config, repeat = models.config(name), seen(name).facts.repeat
-    assert repeat is not None
-    dense = config.experts.dense_layers if config.experts else 0
-    assert repeat[2] == (config.layers - dense) // len(config.windows)
+@pytest.mark.nightly
+@pytest.mark.slow
+@each("name", [name for name in models.names() if name not in FEW])
+def test_every_other_model_agrees_with_its_row_and_is_valid_onnx(name: str) -> None:
+    if name in ROWS:
+        agrees_with_its_row(name)
+    is_valid_onnx(name)
 
 
 def test_a_grouped_cache_is_read_once_for_its_group() -> None:

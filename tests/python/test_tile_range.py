@@ -29,20 +29,7 @@ def unnamed(plan: elk.Plan) -> list[str]:
     return silent
 
 
-@pytest.mark.slow
-@each(
-    ("file", "chip", "beyond"),
-    [
-        ("llama2-13b-decode.onnx", "ipu-pod4-hbm", False),
-        ("nerf.onnx", "ipu-mk2", False),
-        ("resnet18.onnx", "ipu-pod4", False),
-        ("retnet-1.3b-layer.onnx", "ipu-mk2", True),
-        ("vit-base-16.onnx", "bow", True),
-    ],
-)
-def test_a_plan_extrapolates_no_time_or_names_the_operators(
-    file: str, chip: str, beyond: bool
-) -> None:
+def extrapolates_or_names(file: str, chip: str, beyond: bool) -> None:
     sizes = {"batch": 8}
     if file.startswith("llama"):
         sizes = {"batch": 32, "past": 2048}
@@ -53,3 +40,30 @@ def test_a_plan_extrapolates_no_time_or_names_the_operators(
     plan = elk.compile(elk.load_model(MODELS / file, bindings=sizes), chip, policy="elk-dyn")
     assert unnamed(plan) == []
     assert any(row["execute"]["extrapolated"] > 0 for row in plan.to_json()["ops"]) == beyond
+
+
+@pytest.mark.slow
+@each(
+    ("file", "chip", "beyond"),
+    [("nerf.onnx", "ipu-mk2", False), ("retnet-1.3b-layer.onnx", "ipu-mk2", True)],
+)
+def test_a_plan_extrapolates_no_time_or_names_the_operators(
+    file: str, chip: str, beyond: bool
+) -> None:
+    extrapolates_or_names(file, chip, beyond)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@each(
+    ("file", "chip", "beyond"),
+    [
+        ("llama2-13b-decode.onnx", "ipu-pod4-hbm", False),
+        ("resnet18.onnx", "ipu-pod4", False),
+        ("vit-base-16.onnx", "bow", True),
+    ],
+)
+def test_plans_of_other_models_extrapolate_no_time_or_name_the_operators(
+    file: str, chip: str, beyond: bool
+) -> None:
+    extrapolates_or_names(file, chip, beyond)
