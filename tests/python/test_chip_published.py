@@ -50,6 +50,9 @@ def test_check_compares_every_preset_with_what_is_published(name: str, capsys: C
     chip = elk.chips.get(name)
     assert cli.main(["chip", "check", name]) == 0
     out = capsys.readouterr().out
+    assert "is valid" in out
+    assert "bisection" in out
+    assert max(map(len, out.splitlines()[1:])) <= 100
     totals = chip_published.compare(chip)
     assert out.count("\n  differs: ") == sum(total.differs for total in totals)
     assert ("\npublished" in out) == (chip.published is not None)

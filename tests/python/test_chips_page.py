@@ -41,8 +41,3 @@ def test_a_row_has_a_preset_or_lacks_what_the_page_says() -> None:
             )
         ]
         assert all(said) == (key in own), key
-
-
-def test_the_example_of_the_page_runs() -> None:
-    assert "preloads bring 1.024 TB/s into a chip" in _PAGE
-    assert "wrong.toml:15: interconnect.hop_latency is not a key" in _PAGE

@@ -110,12 +110,6 @@ def test_show_of_a_preset_keeps_its_sources(capsys: Capture) -> None:
     assert capsys.readouterr().out == preset_file("wse2").read_text(encoding="utf-8")
 
 
-def test_a_chip_file_is_taken_by_its_path(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(preset_file("tiny").read_text(encoding="utf-8"), encoding="utf-8")
-    assert run_json(capsys, "chip", "show", str(path))["name"] == "tiny"
-
-
 def test_a_bad_chip_file_is_a_user_error(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "bad.toml"
     text = preset_file("tiny").read_text(encoding="utf-8").replace('"1 GHz"', '"1 ns"')

@@ -102,13 +102,6 @@ def follow(block: re.Match[str], copy: Copy) -> None:
         copy.run(["bash", "-euo", "pipefail", "-c", "\n".join(script)])
 
 
-def test_the_page_has_a_recipe_for_what_is_added_most_often() -> None:
-    assert list(SECTIONS) == [
-        *("A policy", "A topology", "An operator", "A tile model", "Your own plans"),
-        *("An analysis of a run", "A figure"),
-    ]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "title",

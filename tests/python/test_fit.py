@@ -326,28 +326,3 @@ def test_the_shipped_models_load_and_stay_small() -> None:
     record = read_record(folder / "ipu-mk2.json")
     assert isinstance(record, FittedModel)
     assert sum(kernel.rows for kernel in record.kernels) > 70_000
-
-
-def test_an_analytic_model_costs_whole_blocks(tmp_path: Path) -> None:
-    path = tmp_path / "analytic.json"
-    path.write_text(
-        json.dumps(
-            {
-                "schema": "elk.tile_model/1",
-                "kind": "analytic",
-                "name": "analytic",
-                "source": "test",
-                "macs_per_cycle": 64,
-                "granularity": [4, 16, 16],
-                "vector_elements_per_cycle": 8,
-                "sram_bytes_per_cycle": 16,
-                "call_cycles": 100,
-            }
-        )
-    )
-    analytic = load_tile_model(path)
-    assert analytic.cycles(("matmul", "f16", "f16"), shape(m=4, k=16, n=16))[0] == 100 + 16
-    assert analytic.cycles(("matmul", "f16", "f32"), shape(m=5, k=17, n=16))[0] == 100 + 4 * 16
-    assert analytic.cycles(("tanh", "f32", "f32"), shape(elements=17))[0] == 100 + 3
-    assert analytic.cycles(("softmax", "f16", "f16"), shape(rows=4, cols=8))[0] == 100 + 4
-    assert not analytic.extrapolated(("matmul", "f16", "f16"), shape(m=1 << 20))[0]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import pytest
 from each_case import each
 from elk import models
 from elk.models import TransformerConfig
@@ -111,7 +110,6 @@ def weights_of(proto: onnx.ModelProto) -> dict[str, Array]:
 
 @each("name", BY_HAND)
 def test_a_transformer_computes_what_its_definition_says(name: str) -> None:
-    pytest.importorskip("onnxruntime")
     proto = models.transformer(CONFIGS[name], phase="prefill", dtype="f32")
     ids, mask = tokens(7)
     feeds = {"input_ids": ids, "attention_mask": np.ones_like(mask)}
@@ -123,7 +121,6 @@ def test_a_transformer_computes_what_its_definition_says(name: str) -> None:
 
 @each("name", CONFIGS)
 def test_elk_computes_a_step_as_onnx_runtime_does(name: str) -> None:
-    pytest.importorskip("onnxruntime")
     proto = models.transformer(CONFIGS[name], dtype="f32")
     assert_computes(filled(proto), bindings={"batch": 2, "past": 5})
 
@@ -151,6 +148,5 @@ OTHERS: dict[str, tuple[Any, dict[str, int]]] = {
 
 @each("name", OTHERS)
 def test_elk_computes_other_models_as_onnx_runtime_does(name: str) -> None:
-    pytest.importorskip("onnxruntime")
     make, bindings = OTHERS[name]
     assert_computes(filled(make()), bindings=bindings)

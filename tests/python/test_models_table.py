@@ -108,14 +108,6 @@ def test_every_other_model_agrees_with_its_row_and_is_valid_onnx(name: str) -> N
     is_valid_onnx(name)
 
 
-def test_a_grouped_cache_is_read_once_for_its_group() -> None:
-    graph = load_model(models.get("llama2-70b", layers=2), bindings=DECODE).graph
-    scores = next(op for op in graph.ops if len(op.operands) == 4 and op.kind.name == "MatMul")
-    tags = {axis.tile_dim.name: axis.size for axis in scores.axes}
-    assert tags == {"Group": 8, "M": 8, "N": 2049, "K": 128}
-    assert graph.tensors[scores.operands[1].tensor].shape == [32, 8, 2048, 128]
-
-
 def test_a_cache_of_a_window_has_as_many_rows() -> None:
     proto = models.get("gpt-oss-20b", layers=2)
     for past, rows in ((50, 50), (128, 128), (2048, 128)):

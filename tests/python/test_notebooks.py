@@ -21,7 +21,7 @@ NAMES = [
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_and_holds_no_output(name: str, tmp_path: Path) -> None:
-    notebook = nbformat.read(FOLDER / name, as_version=4)
+    notebook = nbformat.read(FOLDER / name, as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells)
     (tmp_path / "models").symlink_to(FOLDER.parent / "models")
     (tmp_path / "notebooks").mkdir()

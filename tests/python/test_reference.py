@@ -20,8 +20,6 @@ from elk.emulation.reference import _Process
 from emulated_models import product
 from onnx import parser
 
-pytest.importorskip("onnxruntime")
-
 NEG = "g (float[2, 3] x) => (float[2, 3] y) { y = Neg(x) }"
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 # What stands for ONNX Runtime: it ends its process as `ENDS` says.
