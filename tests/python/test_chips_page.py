@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import chip_table
 import elk
+import pytest
 
 _ROOT = Path(__file__).parents[2]
 _PAGE = (_ROOT / "docs" / "chips.md").read_text(encoding="utf-8")
 
 
-def test_the_page_is_what_its_command_prints() -> None:
-    command = [sys.executable, str(_ROOT / "benchmarks" / "tables" / "chip_table.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == _PAGE
+def test_the_page_is_what_its_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(_ROOT / "benchmarks/tables/chip_table.py"), run_name="__main__")
+    assert capsys.readouterr().out == _PAGE
 
 
 def test_every_preset_is_in_the_table() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
 import elk
+import pytest
 
 _ROOT = Path(__file__).parents[2]
 _PAGE = (_ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
@@ -40,10 +40,9 @@ def _own_codes(body: list[ast.stmt]) -> Iterator[str]:
                 yield code
 
 
-def test_the_page_is_what_its_command_prints() -> None:
-    command = [sys.executable, str(_ROOT / "benchmarks" / "tables" / "limits_table.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == _PAGE
+def test_the_page_is_what_its_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(_ROOT / "benchmarks/tables/limits_table.py"), run_name="__main__")
+    assert capsys.readouterr().out == _PAGE
 
 
 def test_every_code_is_on_the_page_once() -> None:

@@ -16,10 +16,6 @@ from onnx_graphs import F32, I64, Array, assert_computes, model_of, node
 BOOL = TensorProto.BOOL
 
 
-def ints(*values: int) -> Array:
-    return np.asarray(values, dtype=np.int64)
-
-
 def value(name: str, kind: int, shape: list[int] | None = None) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, [] if shape is None else shape)
 

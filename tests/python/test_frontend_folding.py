@@ -6,16 +6,7 @@ import elk
 import numpy as np
 import pytest
 from each_case import each
-from onnx_graphs import Array, model_of, node, one
-
-
-def ints(*values: int) -> Array:
-    return np.asarray(values, dtype=np.int64)
-
-
-def floats(*values: float) -> Array:
-    return np.asarray(values, dtype=np.float32)
-
+from onnx_graphs import floats, ints, model_of, node, one
 
 # A model, and how many elements of its largest constant are worked out while it is read.
 NEEDS = {

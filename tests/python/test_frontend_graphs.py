@@ -11,11 +11,7 @@ from each_case import each
 from elk import _core
 from elk.model.model import Model, load_model
 from graph_reference import evaluate
-from onnx_graphs import I64, Array, assert_computes, model_of, node, random_feeds
-
-
-def ints(*values: int) -> Array:
-    return np.asarray(values, dtype=np.int64)
+from onnx_graphs import I64, assert_computes, ints, model_of, node, random_feeds
 
 
 def table(model: Model) -> list[tuple[str, str]]:

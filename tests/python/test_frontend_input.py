@@ -45,12 +45,6 @@ def test_loading_leaves_the_proto_as_it_was() -> None:
     assert proto.SerializeToString(deterministic=True) == before
 
 
-@each("data", [b"", b"no model", NERF.read_bytes()[:1000]])
-def test_bytes_that_are_no_model_are_refused(data: bytes) -> None:
-    with pytest.raises(ModelFileError):
-        load_model(data)
-
-
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelFileError, match=r"absent\.onnx: the model cannot be read"):
         load_model("absent.onnx")
@@ -173,17 +167,6 @@ def test_types_of_other_domains_are_refused_by_their_full_name() -> None:
     proto.opset_import.append(helper.make_opsetid("com.example", 1))
     with pytest.raises(UnsupportedModelError, match=r"com\.example\.Relu 'Relu_y'"):
         load_model(proto)
-
-
-def test_local_functions_are_inlined() -> None:
-    body = [helper.make_node("Exp", ["a"], ["t"]), helper.make_node("Neg", ["t"], ["b"])]
-    opsets = [helper.make_opsetid("", 20)]
-    function = helper.make_function("local", "Twice", ["a"], ["b"], body, opsets)
-    proto = relu(2, 3)
-    proto.graph.node[0].op_type, proto.graph.node[0].domain = "Twice", "local"
-    proto.opset_import.append(helper.make_opsetid("local", 1))
-    proto.functions.append(function)
-    assert [op.function for op in load_model(proto).graph.ops] == ["exp", "neg"]
 
 
 def test_fusion_is_a_word() -> None:

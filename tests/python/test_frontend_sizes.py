@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx
 import pytest
 from each_case import each
 from elk.errors import UnsupportedModelError
 from elk.model.model import load_model
-from onnx_graphs import I64, Array, model_of, node, one
+from onnx_graphs import I64, floats, ints, model_of, node, one
 
 HUGE = 2**37  # f32, it stays within elk.Limits: the node itself has to refuse
-
-
-def ints(*values: int) -> Array:
-    return np.asarray(values, dtype=np.int64)
-
-
-def floats(*values: float) -> Array:
-    return np.asarray(values, dtype=np.float32)
 
 
 BOMBS = {

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 from each_case import each
-from malformed_graphs import functions, loop, model, node, sound, value
+from malformed_graphs import functions, model, node, sound, value
 from malformed_models import cases
 from malformed_worker import Outcome, outcomes, problem
 from onnx import TensorProto, helper
@@ -185,17 +185,6 @@ def test_limits_are_equal_by_value_and_frozen() -> None:
     with pytest.raises(AttributeError):
         elk.Limits().rank = 3  # type: ignore[misc]  # On purpose.
     assert all(getattr(elk.Limits(), field.name) > 0 for field in fields(elk.Limits))
-
-
-def test_compile_takes_limits() -> None:
-    with pytest.raises(elk.LimitError, match="'nodes'"):
-        elk.compile(functions({"F": ["Exp", "Neg"]}), "tiny", limits=elk.Limits(nodes=1))
-
-
-def test_a_loop_of_a_billion_trips_is_refused_at_once() -> None:
-    with pytest.raises(elk.ElkError) as caught:
-        elk.load_model(loop(10**9))
-    assert isinstance(caught.value, elk.LimitError | elk.UnsupportedModelError)
 
 
 def test_a_reduction_to_a_scalar_compiles() -> None:

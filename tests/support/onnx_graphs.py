@@ -20,6 +20,14 @@ F32 = TensorProto.FLOAT
 I64 = TensorProto.INT64
 
 
+def ints(*values: int) -> Array:
+    return np.asarray(values, dtype=np.int64)
+
+
+def floats(*values: float) -> Array:
+    return np.asarray(values, dtype=np.float32)
+
+
 def node(kind: str, inputs: str, outputs: str, **attrs: Any) -> onnx.NodeProto:
     """A node; inputs and outputs are names with blanks between them, `-` for one left out."""
     read, written = ([x if x != "-" else "" for x in text.split()] for text in (inputs, outputs))
