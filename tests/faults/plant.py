@@ -90,8 +90,8 @@ class Copy:
         """Has all that these tests need, but for what `make` builds."""
         if any(is_cpp(test) for test in tests) and not (self.build / "build.ninja").exists():
             # One source at a time: after a fault, that one alone is compiled again.
-            command = ["cmake", "--preset", "dev", "-B", str(self.build), "-DELK_BUILD_BINDINGS=OFF"]
-            subprocess.run(command, cwd=self.tree, check=True)
+            where = ["-B", str(self.build), "-DELK_BUILD_BINDINGS=OFF"]
+            subprocess.run(["cmake", "--preset", "dev", *where], cwd=self.tree, check=True)
         if not all(is_cpp(test) for test in tests):
             core = find_spec("elk._core")
             if core is None or core.origin is None:

@@ -14,7 +14,7 @@ from each_case import each
 from elk.cli import main
 from elk.report.colours import COLLECTIVE, SLICES
 from elk.report.events import Counter, Flow, Slice, Track
-from elk.report.timeline import Timeline, core_names, folded_cores
+from elk.report.timeline import Timeline, core_names
 from elk.report.timeline_plan import core_rows
 from perfetto_reader import read_trace
 
@@ -95,20 +95,6 @@ def test_a_counter_never_goes_back_in_time() -> None:
     back = Counter(name="SRAM", group="SRAM", unit="B", points=((5, 1), (4, 2)))
     with pytest.raises(elk.InvalidInputError, match="'SRAM' goes back in time"):
         _timeline(counters=(back,))
-
-
-def test_cores_that_do_the_same_share_a_row() -> None:
-    busy, idle = [_slice("op", 0, 5)], [_slice("op", 0, 4)]
-    rows = {core: idle if core == 7 else busy for core in range(1472)}
-    tracks, slices = folded_cores(rows, first_track=3)
-    assert [track.name for track in tracks] == ["cores 0-6, 8-1471", "core 7"]
-    assert [(one.track, one.end_ps) for one in slices] == [(3, 5), (4, 4)]
-
-
-def test_cores_are_unfolded_on_request() -> None:
-    tracks, slices = folded_cores({0: [_slice("op", 0, 5)], 1: [_slice("op", 0, 5)]}, fold=False)
-    assert [track.name for track in tracks] == ["core 0", "core 1"]
-    assert [one.track for one in slices] == [0, 1]
 
 
 def test_many_ranges_of_cores_are_named_in_short() -> None:

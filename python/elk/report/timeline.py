@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Final
 
 from elk.base import atomic_file
 from elk.errors import InvalidInputError
-from elk.report.events import Counter, Events, Flow, Slice, Track, wrong
+from elk.report.events import Counter, Events, Flow, Slice, wrong
 from elk.report.perfetto import chrome_json, perfetto_bytes
 from elk.report.timeline_page import document, page
 
@@ -109,44 +109,6 @@ class Timeline(Events):
 
     def _repr_html_(self) -> str:
         return page(self)
-
-
-def folded_cores(
-    rows: Mapping[int, Sequence[Slice]],
-    *,
-    group: str = "cores",
-    first_track: int = 0,
-    fold: bool = True,
-) -> tuple[tuple[Track, ...], tuple[Slice, ...]]:
-    """Rows of cores, those that do the same at the same times as one.
-
-    Args:
-        rows: The slices of each core by its id; their `track` is ignored.
-        group: The group of the rows.
-        first_track: The position of the first of these rows in the timeline.
-        fold: False for a row a core.
-
-    Example:
-        >>> work = Slice(track=0, name="op", category="execute", begin_ps=0, end_ps=5)
-        >>> tracks, slices = folded_cores({0: [work], 1: [work], 2: []})
-        >>> [track.name for track in tracks], len(slices)
-        (['cores 0-1', 'core 2'], 1)
-    """
-    alike: dict[tuple[object, ...], list[int]] = {}
-    for core in sorted(rows):
-        key: tuple[object, ...] = (core,)
-        if fold:
-            key = tuple(
-                (one.name, one.category, one.begin_ps, one.end_ps, tuple(one.facts.items()))
-                for one in rows[core]
-            )
-        alike.setdefault(key, []).append(core)
-    tracks: list[Track] = []
-    slices: list[Slice] = []
-    for position, cores in enumerate(alike.values(), start=first_track):
-        tracks.append(Track(name=core_names(cores), group=group))
-        slices.extend(replace(one, track=position) for one in rows[cores[0]])
-    return tuple(tracks), tuple(slices)
 
 
 def core_names(cores: Sequence[int]) -> str:
