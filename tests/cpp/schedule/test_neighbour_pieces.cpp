@@ -19,8 +19,8 @@ namespace elk::schedule {
 namespace {
 
 /// A made-up cut.
-cost::LayoutCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
-                    double time) {
+cost::LayoutCut layout_cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
+                           double time) {
   return {.read = std::move(read),
           .written = std::move(written),
           .moves = false,
@@ -69,12 +69,13 @@ double made_up(const Maker& change_maker, const Reader& change_reader, double fr
 double at_odds(double exchange, double element_time) {
   return made_up(
       [](cost::LayoutFloor& maker) {
-        maker.cuts = {cut({8, 64}, {4, 8}, 10e-9), cut({8, 64}, {8, 4}, 13e-9), kAnyOther};
+        maker.cuts = {layout_cut({8, 64}, {4, 8}, 10e-9), layout_cut({8, 64}, {8, 4}, 13e-9),
+                      kAnyOther};
       },
       [&](cost::LayoutFloor& reader) {
         reader.exchange = {exchange};
         reader.element_time = element_time;
-        reader.cuts = {cut({8, 4}, {}, 20e-9), cut({4, 8}, {}, 24e-9), kAnyOther};
+        reader.cuts = {layout_cut({8, 4}, {}, 20e-9), layout_cut({4, 8}, {}, 24e-9), kAnyOther};
       });
 }
 
@@ -86,7 +87,7 @@ TEST(NeighbourPieces, TakesTheCheapestOfAgreeingAndMoving) {
 }
 
 /// Leaves its results in pieces of 4 x 8.
-void of_4_by_8(cost::LayoutFloor& maker) { maker.cuts = {cut({8, 64}, {4, 8}, 10e-9)}; }
+void of_4_by_8(cost::LayoutFloor& maker) { maker.cuts = {layout_cut({8, 64}, {4, 8}, 10e-9)}; }
 
 /// What reads 8 x 64 elements in pieces of `read` behind results that lie in pieces of 4 x 8 takes
 /// beside both executes, if a fragment takes 1 ns and is all there is to a sync.
@@ -95,7 +96,7 @@ double fragments(const std::vector<std::int64_t>& read) {
     reader.exchange = {1e-9};
     reader.fragment = {1e-9};
     reader.element_time = 0.0;
-    reader.cuts = {cut(read, {}, 20e-9)};
+    reader.cuts = {layout_cut(read, {}, 20e-9)};
   });
   return found - 30e-9;
 }
@@ -118,7 +119,7 @@ double shared(double whole, const cost::TimeOfSteps& turned, double free = 0.0) 
   const auto change = [&](cost::LayoutFloor& reader) {
     reader.fragment = {1e-9};
     reader.element_time = 0.0;
-    reader.cuts = {cut({8, 64}, {}, 20e-9)};
+    reader.cuts = {layout_cut({8, 64}, {}, 20e-9)};
     reader.cuts[0].moves = true;
     reader.cuts[0].whole.value = whole;
     reader.cuts[0].turned = turned;
@@ -147,8 +148,9 @@ TEST(NeighbourPieces, LeavesOutNoMoreThanWhatIsFree) {
 }
 
 TEST(CutShortlist, LeavesOutWhatTakesLongerThanToFetchAllTheMore) {
-  cost::LayoutFloor layout_floor{.cuts = {cut({1}, {1}, 1.0), cut({2}, {2}, 1.5),
-                                          cut({4}, {4}, 3.5), cut({8}, {8}, 2.5), kAnyOther}};
+  cost::LayoutFloor layout_floor{.cuts = {layout_cut({1}, {1}, 1.0), layout_cut({2}, {2}, 1.5),
+                                          layout_cut({4}, {4}, 3.5), layout_cut({8}, {8}, 2.5),
+                                          kAnyOther}};
   layout_floor.fetch = {1.0};
   const std::vector<double> times = {1.0, 1.5, 3.5, 2.5, 5.0};
   const CutShortlist few = listed(layout_floor, times, 0.0);
