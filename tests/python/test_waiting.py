@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import elk
 import pytest
 from elk import _core
 from elk.base import waiting
 from elk.base.waiting import interruptible, watched
+from patience import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def small() -> elk.Model:
 
 
 def test_watched_returns_what_the_work_returns() -> None:
-    assert watched(lambda watch: watch.done, progress=False, title="none") == 0
+    assert watched(lambda watch: watch.done, progress=False, title="none") == (0, False)
 
 
 def test_watched_raises_what_the_work_raises() -> None:
@@ -39,14 +39,32 @@ def test_interrupt_asks_for_the_best_so_far() -> None:
     """The first Ctrl-C stops the watch, and the work's result still arrives."""
 
     def work(watch: _core.Watch) -> str:
-        _thread.interrupt_main()
-        for _ in range(200):
-            if watch.stopped:
-                return "the best so far"
-            time.sleep(0.05)
-        return "was not told"
+        interrupt()
+        wait_until(lambda: watch.stopped)
+        return "the best so far"
 
-    assert watched(work, progress=False, title="none") == "the best so far"
+    assert watched(work, progress=False, title="none") == ("the best so far", True)
+
+
+def test_an_interrupt_that_comes_when_the_work_is_done_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wait = waiting._wait
+
+    def late(*given: Any) -> Any:
+        found = wait(*given)
+        interrupt()
+        return found
+
+    def fail(watch: _core.Watch) -> None:
+        interrupt()
+        wait_until(lambda: watch.stopped)
+        raise TimeoutError
+
+    with pytest.raises(KeyboardInterrupt):
+        watched(fail, progress=False, title="none")
+    monkeypatch.setattr(waiting, "_wait", late)
+    assert watched(lambda _: "all", progress=False, title="none") == ("all", True)
 
 
 def endless(model: elk.Model) -> None:
@@ -66,30 +84,27 @@ def handling(
         signal.signal(number, before)
 
 
-def interrupt(times: int = 1) -> None:
-    """Ctrl-C, so often, each after what the one before has led to."""
-    for _ in range(times):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.01)
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
 
 
-def has_ended() -> bool:
-    """Whether no thread works in the core any more; that may take a moment."""
-    for _ in range(1000):
-        if not any(thread.name.startswith(waiting.WORKER) for thread in threading.enumerate()):
-            return True
-        time.sleep(0.01)
-    return False
+def wait_for_the_end() -> None:
+    """Until no thread works in the core any more; that may take a moment."""
+    wait_until(
+        lambda: not any(one.name.startswith(waiting.WORKER) for one in threading.enumerate())
+    )
 
 
 def test_a_second_interrupt_is_raised_at_once(small: elk.Model) -> None:
-    def work(_: _core.Watch) -> None:
-        interrupt(times=2)
+    def work(watch: _core.Watch) -> None:
+        interrupt()
+        wait_until(lambda: watch.stopped)
+        interrupt()
         endless(small)
 
     with pytest.raises(KeyboardInterrupt):
         watched(work, progress=False, title="none")
-    assert has_ended()
+    wait_for_the_end()
 
 
 def test_an_interrupt_is_raised_when_there_is_no_best_so_far(
@@ -103,7 +118,7 @@ def test_an_interrupt_is_raised_when_there_is_no_best_so_far(
 
     with pytest.raises(KeyboardInterrupt):
         watched(work, progress=False, title="none")
-    assert has_ended()
+    wait_for_the_end()
 
 
 def test_what_has_no_best_so_far_is_interrupted_at_once(small: elk.Model) -> None:
@@ -113,39 +128,41 @@ def test_what_has_no_best_so_far_is_interrupted_at_once(small: elk.Model) -> Non
 
     with pytest.raises(KeyboardInterrupt):
         interruptible(work)
-    assert has_ended()
+    wait_for_the_end()
 
 
 def watched_quietly(run: Callable[[_core.Watch], None]) -> None:
     watched(run, progress=False, title="none")
 
 
-@pytest.mark.parametrize("wait", [watched_quietly, interruptible])
 def test_what_another_signal_raises_ends_the_work(
-    small: elk.Model, wait: Callable[[Callable[..., None]], None]
+    small: elk.Model, subtests: pytest.Subtests
 ) -> None:
-    def late(*_: object) -> None:
-        raise TimeoutError("the alarm")
+    for wait in [watched_quietly, interruptible]:
+        with subtests.test(wait=wait):
 
-    def work(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGALRM)
-        endless(small)
+            def late(*_: object) -> None:
+                raise TimeoutError("the alarm")
 
-    with handling(signal.SIGALRM, late), pytest.raises(TimeoutError, match="the alarm"):
-        wait(work)
-    assert has_ended()
+            def work(*_: object) -> None:
+                os.kill(os.getpid(), signal.SIGALRM)
+                endless(small)
+
+            with handling(signal.SIGALRM, late), pytest.raises(TimeoutError, match="the alarm"):
+                wait(work)
+            wait_for_the_end()
 
 
-@pytest.mark.parametrize("action", [signal.SIG_IGN, signal.SIG_DFL])
-def test_a_process_that_does_not_handle_interrupts_is_left_alone(action: signal.Handlers) -> None:
-    def work(watch: _core.Watch) -> bool:
-        if action == signal.SIG_IGN:
-            interrupt(times=2)
-        return watch.stopped
+def test_a_process_that_does_not_handle_interrupts_is_left_alone() -> None:
+    def work(_: _core.Watch) -> None:
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+            interrupt()
+            interrupt()
 
-    with handling(signal.SIGINT, action):
-        assert watched(work, progress=False, title="none") is False
-        assert signal.getsignal(signal.SIGINT) == action
+    for action in (signal.SIG_IGN, signal.SIG_DFL):
+        with handling(signal.SIGINT, action):
+            assert watched(work, progress=False, title="none") == (None, False)
+            assert signal.getsignal(signal.SIGINT) == action
 
 
 def test_a_stopped_search_says_so(
@@ -153,9 +170,9 @@ def test_a_stopped_search_says_so(
 ) -> None:
     search = _core.compile
 
-    def stopped(*asked: object) -> _core.Plan:
+    def stopped(*asked: Any) -> _core.Plan:
         interrupt()
-        return search(*asked)  # type: ignore[arg-type]
+        return search(*asked)
 
     assert not elk.compile(small, "tiny").stopped
     monkeypatch.setattr(_core, "compile", stopped)
@@ -172,7 +189,7 @@ def test_another_thread_just_works() -> None:
     names: list[str] = []
     thread = threading.Thread(
         target=lambda: names.append(
-            watched(lambda _: threading.current_thread().name, progress=False, title="none")
+            watched(lambda _: threading.current_thread().name, progress=False, title="none")[0]
         ),
         name="mine",
     )
@@ -182,10 +199,7 @@ def test_another_thread_just_works() -> None:
 
 
 def test_a_bar_shows_the_model(capsys: pytest.CaptureFixture[str]) -> None:
-    def work(_: _core.Watch) -> None:
-        time.sleep(0.3)
-
-    watched(work, progress=True, title="planning it")
+    watched(lambda _: None, progress=True, title="planning it")
     assert "planning it" in capsys.readouterr().err
 
 

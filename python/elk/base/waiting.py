@@ -39,11 +39,13 @@ def interruptible(run: Callable[[], Result]) -> Result:
         return future.result()
 
 
-def watched(run: Callable[[_core.Watch], Result], *, progress: bool | None, title: str) -> Result:
-    """What `run` returns, with a bar while it runs and its watch stopped by Ctrl-C.
+def watched(
+    run: Callable[[_core.Watch], Result], *, progress: bool | None, title: str
+) -> tuple[Result, bool]:
+    """What `run` returns, with a bar while it runs, and whether Ctrl-C stopped its watch.
 
-    KeyboardInterrupt is raised if there is no best so far within a second and a half, and at once
-    by a second Ctrl-C. A process that ignores SIGINT is not stopped.
+    KeyboardInterrupt is raised if there is no best so far within a second and a half, or none at
+    all, and at once by a second Ctrl-C. A process that ignores SIGINT is not stopped.
 
     Args:
         run: Work in the core that lets Python go on.
@@ -52,9 +54,15 @@ def watched(run: Callable[[_core.Watch], Result], *, progress: bool | None, titl
     """
     watch = _core.Watch()
     if threading.current_thread() is not threading.main_thread():
-        return run(watch)
-    with _stopping(watch) as check, _working(watch, lambda: run(watch)) as future:
-        return _wait(future, watch, check, _bar(progress, title))
+        return run(watch), False
+    try:
+        with _stopping(watch) as check, _working(watch, lambda: run(watch)) as future:
+            found = _wait(future, watch, check, _bar(progress, title))
+    except Exception as error:
+        if watch.stopped:
+            raise KeyboardInterrupt from error
+        raise
+    return found, watch.stopped  # Ctrl-C may have come when the work was done already.
 
 
 @contextmanager

@@ -152,7 +152,7 @@ def _search(
     """
     try:
         return watched(
-            lambda watch: (_core.compile(*asked, watch, kept), watch.stopped),
+            lambda watch: _core.compile(*asked, watch, kept),
             progress=progress,
             title=f"planning {name}",
         )
