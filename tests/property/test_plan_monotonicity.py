@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import elk
-import onnx
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import TensorProto
+from onnx_graphs import model_of, node
 
 MODELS = Path(__file__).parents[2] / "models"
 SLACK = 1.01
@@ -27,23 +28,12 @@ BETTER: dict[str, Any] = {
 
 def perceptron(widths: list[int], rows: int) -> elk.Model:
     """A chain of products with a non-linearity between each two."""
-    nodes, weights = [], []
+    nodes, weights = [], {}
     for i, (k, n) in enumerate(pairwise(widths)):
-        weight = TensorProto(name=f"w{i}", dims=[k, n], data_type=TensorProto.FLOAT16)
-        weight.data_location = TensorProto.EXTERNAL
-        weight.external_data.add(key="location", value="weights.bin")
-        weights.append(weight)
-        nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"a{i}"], name=f"product{i}"))
-        nodes.append(helper.make_node("Relu", [f"a{i}"], [f"x{i + 1}"], name=f"relu{i}"))
-    last = len(widths) - 1
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT16, [rows, width])
-        for name, width in (("x0", widths[0]), (f"x{last}", widths[-1]))
-    ]
-    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], initializer=weights)
-    opsets = [helper.make_opsetid("", 20)]
-    proto: onnx.ModelProto = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    return elk.load_model(proto)
+        weights[f"w{i}"] = np.zeros((k, n), np.float16)
+        nodes += [node("MatMul", f"x{i} w{i}", f"a{i}"), node("Relu", f"a{i}", f"x{i + 1}")]
+    inputs = {"x0": (TensorProto.FLOAT16, [rows, widths[0]])}
+    return elk.load_model(model_of(nodes, inputs, [f"x{len(widths) - 1}"], weights))
 
 
 def latency_s(model: elk.Model, chip: elk.Chip) -> float:
@@ -54,7 +44,7 @@ widths = st.lists(st.integers(4, 24).map(lambda n: 8 * n), min_size=2, max_size=
 rows = st.integers(1, 12).map(lambda n: 8 * n)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(widths=widths, rows=rows, more=st.sampled_from(["layer", "rows", "width"]))
 def test_more_work_is_never_planned_cheaper(widths: list[int], rows: int, more: str) -> None:
     chip = elk.chips.get("tiny")
@@ -66,7 +56,7 @@ def test_more_work_is_never_planned_cheaper(widths: list[int], rows: int, more: 
     assert latency_s(perceptron(widths, rows), chip) <= latency_s(larger[more], chip)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     widths=widths,
     rows=rows,
@@ -86,6 +76,7 @@ def test_a_better_chip_never_plans_slower(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("file", "bindings"),
     [

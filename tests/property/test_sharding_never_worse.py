@@ -3,54 +3,36 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import elk
+import numpy as np
 import pytest
 from elk import models
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import TensorProto
+from onnx_graphs import model_of, node
+from small_chips import tiny_pod
 
 SIZES = (1, 3, 4, 6, 8, 10, 16, 20, 48, 64)
 
 
-def pod(chips: int, **changes: Any) -> elk.Chip:
-    """Chips of the preset for tests."""
-    between = {
-        "bytes_per_s": 20e9,
-        "latency_s": 100e-9,
-        "sync_latency_s": 100e-9,
-        "port_cores": 64,
-        "topology": "all_to_all",
-    }
-    tiny = elk.chips.get("tiny").to_dict()
-    return elk.Chip.from_dict({**tiny, "chips": chips, "inter_chip": between}).replace(
-        name="pod", **changes
-    )
-
-
 def chain(rows: int, widths: list[int], kinds: list[str]) -> elk.Model:
     """Products with something row by row, element by element or residual between each two."""
-    nodes, weights = [], []
+    nodes, weights = [], {}
     for i, (k, n) in enumerate(pairwise(widths)):
-        weight = TensorProto(name=f"w{i}", dims=[k, n], data_type=TensorProto.FLOAT16)
-        weight.data_location = TensorProto.EXTERNAL
-        weight.external_data.add(key="location", value="weights.bin")
-        weights.append(weight)
-        nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"a{i}"]))
-        kind = kinds[i % len(kinds)]
-        before = [f"a{i}", f"x{i}"] if kind == "Add" and k == n else [f"a{i}"]
-        nodes.append(helper.make_node(kind if len(before) == 2 else "Softmax", before, [f"b{i}"]))
-        nodes.append(helper.make_node("Relu", [f"b{i}"], [f"x{i + 1}"]))
-    last = len(widths) - 1
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT16, [rows, width])
-        for name, width in (("x0", widths[0]), (f"x{last}", widths[-1]))
-    ]
-    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], initializer=weights)
-    opsets = [helper.make_opsetid("", 20)]
-    return elk.load_model(helper.make_model(graph, opset_imports=opsets, ir_version=10))
+        weights[f"w{i}"] = np.zeros((k, n), np.float16)
+        is_sum = kinds[i % len(kinds)] == "Add" and k == n
+        between = (
+            node("Add", f"a{i} x{i}", f"b{i}") if is_sum else node("Softmax", f"a{i}", f"b{i}")
+        )
+        nodes += [
+            node("MatMul", f"x{i} w{i}", f"a{i}"),
+            between,
+            node("Relu", f"b{i}", f"x{i + 1}"),
+        ]
+    inputs = {"x0": (TensorProto.FLOAT16, [rows, widths[0]])}
+    return elk.load_model(model_of(nodes, inputs, [f"x{len(widths) - 1}"], weights))
 
 
 def is_no_worse(model: elk.Model, machine: elk.Chip, policy: str) -> bool:
@@ -63,7 +45,7 @@ def is_no_worse(model: elk.Model, machine: elk.Chip, policy: str) -> bool:
     return shared.latency_s <= whole.latency_s
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(
     rows=st.sampled_from(SIZES),
     widths=st.lists(st.sampled_from(SIZES[4:]), min_size=2, max_size=4),
@@ -75,12 +57,12 @@ def is_no_worse(model: elk.Model, machine: elk.Chip, policy: str) -> bool:
 def test_a_chain_is_never_slower_shared(
     rows: int, widths: list[int], kinds: list[str], chips: int, between: float, memory: float
 ) -> None:
-    machine = pod(chips, inter_chip_bytes_per_s=between, hbm_bytes_per_s=memory)
+    machine = tiny_pod(chips, inter_chip_bytes_per_s=between, hbm_bytes_per_s=memory)
     assert is_no_worse(chain(rows, widths, kinds), machine, "elk-dyn")
 
 
 @pytest.mark.slow
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(
     heads=st.sampled_from([2, 3, 4, 6]),
     batch=st.sampled_from([1, 3, 4]),
@@ -96,5 +78,5 @@ def test_a_decoder_is_never_slower_shared(
     )
     proto = models.transformer(config, phase="decode")
     model = elk.load_model(proto, bindings={"batch": batch, "past": 32})
-    machine = pod(chips, inter_chip_bytes_per_s=between, topology=topology)
+    machine = tiny_pod(chips, inter_chip_bytes_per_s=between, topology=topology)
     assert is_no_worse(model, machine, "basic")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -69,70 +70,70 @@ def reference(chip: str) -> tuple[dict[str, Any], Counter[Key]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("chip", CHIPS)
-def test_they_give_the_numbers_of_one_dimension(chip: str) -> None:
-    straight, _ = emulated(chip, compiled(chip)[0])
-    numbers, _ = reference(chip)
-    assert turned(chip)[1]
-    for name, array in straight.items():
-        np.testing.assert_allclose(numbers[name], array, rtol=1e-5, atol=1e-6)
+def test_they_give_the_numbers_of_one_dimension(subtests: pytest.Subtests) -> None:
+    for chip in CHIPS:
+        with subtests.test(chip=chip):
+            straight, _ = emulated(chip, compiled(chip)[0])
+            numbers, _ = reference(chip)
+            assert turned(chip)[1]
+            for name, array in straight.items():
+                np.testing.assert_allclose(numbers[name], array, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("chip", CHIPS)
-def test_they_move_what_the_lists_say(chip: str) -> None:
-    document, changed = turned(chip)
-    listed, (_, moves) = listed_moves(stored(document)), reference(chip)
-    aside = uneven(stored(document))
-    keys = {key for key in {*moves, *listed} if (key[0], key[3]) not in aside}
-    assert {key: moves[key] for key in keys} == {key: listed[key] for key in keys}
-    shifted = {(key[0], key[3]) for key in keys if key[1] == "shift"}
-    assert set(changed) <= shifted
+def test_they_move_what_the_lists_say(subtests: pytest.Subtests) -> None:
+    for chip in CHIPS:
+        with subtests.test(chip=chip):
+            document, changed = turned(chip)
+            listed, (_, moves) = listed_moves(stored(document)), reference(chip)
+            aside = uneven(stored(document))
+            keys = {key for key in {*moves, *listed} if (key[0], key[3]) not in aside}
+            assert {key: moves[key] for key in keys} == {key: listed[key] for key in keys}
+            shifted = {(key[0], key[3]) for key in keys if key[1] == "shift"}
+            assert set(changed) <= shifted
 
 
 # Along k after each of four steps but the last, along n after the second: four shifts of a quarter.
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", CHIPS)
-def test_the_simulator_derives_their_bytes(chip: str) -> None:
-    document, changed = turned(chip)
-    plan = stored(document)
-    runs = {of: plan.simulate(fidelity=of)._run for of in ("core", "symmetric")}
-    before = stored(compiled(chip)[0]).simulate(fidelity="core")._run
-    for op, name in changed:
-        row, old = document["ops"][op], compiled(chip)[0]["ops"][op]
-        operand = next(x for x in row["operands"] if x["tensor"] == name)
-        factors = row["execute"]["factors"]
-        tile = operand["bytes"] // (factors["n"] * factors["k"])
-        parts = max(old["execute"]["temporal"][name])
-        wanted = before.ops["exchange_bytes"][op] - (parts - 1) * tile // parts + 4 * tile // 4
-        for run in runs.values():
-            assert run.ops["exchange_bytes"][op] == wanted
-        shifts = [x for x in plan.listing(core=0, op=op) if x.action == "shift"]
-        assert [x.number for x in shifts] == [0, 1, 1, 2]
-        assert sum(p.bytes for x in shifts for p in x.received) == tile
+def test_the_simulator_derives_their_bytes(subtests: pytest.Subtests) -> None:
+    for chip in CHIPS:
+        with subtests.test(chip=chip):
+            document, changed = turned(chip)
+            plan = stored(document)
+            runs = {of: plan.simulate(fidelity=of)._run for of in ("core", "symmetric")}
+            before = stored(compiled(chip)[0]).simulate(fidelity="core")._run
+            for op, name in changed:
+                row, old = document["ops"][op], compiled(chip)[0]["ops"][op]
+                operand = next(x for x in row["operands"] if x["tensor"] == name)
+                factors = row["execute"]["factors"]
+                tile = operand["bytes"] // (factors["n"] * factors["k"])
+                parts = max(old["execute"]["temporal"][name])
+                wanted = (
+                    before.ops["exchange_bytes"][op] - (parts - 1) * tile // parts + 4 * tile // 4
+                )
+                for run in runs.values():
+                    assert run.ops["exchange_bytes"][op] == wanted
+                shifts = [x for x in plan.listing(core=0, op=op) if x.action == "shift"]
+                assert [x.number for x in shifts] == [0, 1, 1, 2]
+                assert sum(p.bytes for x in shifts for p in x.received) == tile
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", CHIPS)
-def test_their_plan_is_valid_and_lasts(chip: str, tmp_path: Path) -> None:
-    document, changed = copy.deepcopy(turned(chip))
-    exchanged = stored(document).simulate().columns["exchange_bytes"]
-    for op, _ in changed:
-        document["ops"][op]["execute"]["exchange_bytes"] = int(exchanged[op])
-    plan = stored(document)
-    assert plan.check() == []
-    assert broken_rules(plan) == []
-    plan.save(tmp_path / "turned.elkplan")
-    again = elk.load_plan(tmp_path / "turned.elkplan")
-    assert again == plan
-    for op, name in changed:
-        assert again.to_json()["ops"][op]["execute"]["temporal"][name] == [2, 2]
-
-
-def _more_parts_than_cores(row: Document, name: str) -> None:
-    row["execute"]["temporal"][name][1] = 4
+def test_their_plan_is_valid_and_lasts(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for chip in CHIPS:
+        with subtests.test(chip=chip):
+            document, changed = copy.deepcopy(turned(chip))
+            exchanged = stored(document).simulate().columns["exchange_bytes"]
+            for op, _ in changed:
+                document["ops"][op]["execute"]["exchange_bytes"] = int(exchanged[op])
+            plan = stored(document)
+            assert plan.check() == []
+            assert broken_rules(plan) == []
+            plan.save(tmp_path / "turned.elkplan")
+            again = elk.load_plan(tmp_path / "turned.elkplan")
+            assert again == plan
+            for op, name in changed:
+                assert again.to_json()["ops"][op]["execute"]["temporal"][name] == [2, 2]
 
 
 def _one_circle_less(row: Document, name: str) -> None:
@@ -154,25 +155,23 @@ def _a_loop_less(row: Document, name: str) -> None:
     del row["execute"]["pace"]["n"]
 
 
+MUTATIONS: list[Callable[[Document, str], None]] = [
+    _one_circle_less, _longer_pace, _shorter_pace, _a_loop_less,
+]  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    "mutation",
-    [_more_parts_than_cores, _one_circle_less, _longer_pace, _shorter_pace, _a_loop_less],
-    ids=lambda m: m.__name__.strip("_"),
-)
-@pytest.mark.parametrize("chip", CHIPS)
-def test_a_broken_second_circle_is_caught(
-    chip: str, mutation: Callable[[Document, str], None]
-) -> None:
-    sound, changed = turned(chip)
-    document = copy.deepcopy(sound)
-    op, name = changed[0]
-    mutation(document["ops"][op], name)
-    right, moves = reference(chip)
-    try:
-        numbers, others = emulated(chip, document)
-    except ElkError:
-        return
-    same = all(np.array_equal(numbers[name], right[name]) for name in right)
-    assert not same or others != moves
+def test_a_broken_second_circle_is_caught(subtests: pytest.Subtests) -> None:
+    for chip, mutation in itertools.product(CHIPS, MUTATIONS):
+        with subtests.test(mutation.__name__, chip=chip):
+            sound, changed = turned(chip)
+            document = copy.deepcopy(sound)
+            op, name = changed[0]
+            mutation(document["ops"][op], name)
+            right, moves = reference(chip)
+            try:
+                numbers, others = emulated(chip, document)
+            except ElkError:
+                continue
+            same = all(np.array_equal(numbers[name], right[name]) for name in right)
+            assert not same or others != moves

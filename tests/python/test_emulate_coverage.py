@@ -15,17 +15,15 @@ PAGE = ROOT / "docs" / "operators.md"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_every_fifth_case_is_right_where_it_runs() -> None:
-    found: Counter[str] = sum((row.found for row in rows(step=5)), Counter())
-    assert found.total() == 377
-    assert found["partitioned"] >= 140
+def test_every_twentieth_case_is_right_where_it_runs() -> None:
+    found: Counter[str] = sum((row.found for row in rows(step=20)), Counter())
+    assert found.total() == 95
+    assert found["partitioned"] >= 30
     assert (found["mismatch"], found["crash"]) == (0, 0)
 
 
 @pytest.mark.slow
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
 def test_every_case_that_runs_is_right_and_counted_on_the_page() -> None:
     """The command fails where a result is wrong."""
     command = [sys.executable, str(ROOT / "benchmarks" / "tables" / "operators_table.py")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ import pytest
 from elk import _core
 from elk.errors import ElkError
 from emulated_ops import emulate_ops, kernel_gaps
-from onnx_cases import are_tensors, array_of, cases, data_of, feeds_of, outcome, proto_of
+from onnx_cases import (
+    are_tensors,
+    array_of,
+    cases,
+    data_of,
+    feeds_of,
+    outcome,
+    proto_of,
+)
 
 # Relative and absolute differences that are allowed in the result's type.
 LOOSE = {"float16": (2e-3, 1e-2), "bfloat16": (2e-2, 5e-2)}
@@ -49,22 +58,30 @@ def numbers_of(case: Any, cut: Any) -> str:
     return "right"
 
 
-# How many cases are right, at least; the others are refused, opaque or have no numbers.
-RIGHT = 1576
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("cut", [whole, in_parts])
-def test_kernels_compute_what_onnx_expects(cut: Any) -> None:
+def assert_right(names: Iterable[str], cut: Any, enough: int) -> None:
+    """Of these cases at least so many are right and none is wrong; the others are refused."""
     wrong: dict[str, str] = {}
     found: Counter[str] = Counter()
-    for name, case in cases("node").items():
+    for name in names:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found[numbers_of(case, cut)] += 1
+                found[numbers_of(cases("node")[name], cut)] += 1
         except (ElkError, AssertionError) as error:
             wrong[name] = str(error).strip().splitlines()[0]
     assert wrong == {}
-    assert found["right"] >= RIGHT, found
+    assert found["right"] >= enough, found
+
+
+@pytest.mark.slow
+def test_kernels_compute_what_onnx_expects() -> None:
+    # Names begin with types, of which each has one case so.
+    of_type = {name.split("_")[1]: name for name in cases("node")}
+    assert_right(of_type.values(), in_parts, len(of_type) // 2)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("cut", [whole, in_parts])
+def test_so_does_each_of_them(cut: Any) -> None:
+    assert_right(cases("node"), cut, 1576)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+from itertools import product as product_of
 from typing import Any
 
 import elk
@@ -9,15 +11,26 @@ import numpy as np
 import pytest
 from elk.errors import InvalidInputError
 from emulated_models import MODELS, POLICIES, ROTATING, feeds_of, machine, pod, product
+from sampling import few_then
+
+CHIPS = ("tiny", "little memory", "mesh")
+# The models that rotate meet every kind of chip, and each model one policy.
+FEW = [
+    *((name, "little memory", policy) for name, policy in zip(MODELS, cycle(POLICIES))),
+    *((name, "mesh", policy) for name, policy in zip(ROTATING[::2], cycle(POLICIES))),
+    ("diffusion", "tiny", "elk-full"),
+]
+SHARED = ("llama", "llama decode", "gpt", "encoder", "vit")
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("chip", ["tiny", "little memory", "mesh"])
-@pytest.mark.parametrize("name", MODELS)
-def test_a_plan_computes_what_onnx_runtime_does(name: str, chip: str, policy: str) -> None:
+def assert_right(plan: elk.Plan, feeds: dict[str, Any]) -> None:
     pytest.importorskip("onnxruntime")
+    result = plan.emulate(feeds, check=True)
+    assert result.checks
+    assert result.passed, result.checks
+
+
+def assert_computes_what_onnx_runtime_does(name: str, chip: str, policy: str) -> None:
     feeds, bindings = feeds_of(MODELS[name])
     plan = elk.compile(MODELS[name], machine(chip, name), bindings=bindings, policy=policy)
     if chip == "little memory":
@@ -25,9 +38,7 @@ def test_a_plan_computes_what_onnx_runtime_does(name: str, chip: str, policy: st
         assert any(row["execute"]["steps"] > 1 for row in rows) or name not in ROTATING
         whole = name == "mlp" or (name, policy) == ("lstm", "elk-full")  # faster so
         assert any(map(cuts_a_sum, rows)) or whole
-    result = plan.emulate(feeds, check=True)
-    assert result.checks
-    assert result.passed, result.checks
+    assert_right(plan, feeds)
 
 
 def cuts_a_sum(row: dict[str, Any]) -> bool:
@@ -37,42 +48,46 @@ def cuts_a_sum(row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", ["llama", "resnet"])
-def test_so_it_does_on_a_pooled_pod(name: str) -> None:
-    pytest.importorskip("onnxruntime")
-    feeds, bindings = feeds_of(MODELS[name])
-    plan = elk.compile(MODELS[name], pod(), bindings=bindings, pod="pooled")
+@few_then(FEW, product_of(MODELS, CHIPS, POLICIES))
+def test_a_plan_computes_what_onnx_runtime_does(
+    cases: list[tuple[str, str, str]], subtests: pytest.Subtests
+) -> None:
+    for name, chip, policy in cases:
+        with subtests.test(name, chip=chip, policy=policy):
+            assert_computes_what_onnx_runtime_does(name, chip, policy)
+
+
+@pytest.mark.slow
+def test_so_it_does_on_a_pooled_pod() -> None:
+    feeds, bindings = feeds_of(MODELS["resnet"])
+    plan = elk.compile(MODELS["resnet"], pod(), bindings=bindings, pod="pooled")
     assert max(row["execute"]["cores"] for row in plan.to_json()["ops"]) > 64
-    result = plan.emulate(feeds, check=True)
-    assert result.passed, result.checks
+    assert_right(plan, feeds)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", ["llama", "llama decode", "gpt", "encoder", "vit"])
-def test_so_do_chips_that_share_a_model(name: str, policy: str) -> None:
-    pytest.importorskip("onnxruntime")
-    feeds, bindings = feeds_of(MODELS[name], {"batch": 1, "seq": 8, "past": 7})
-    plan = elk.compile(MODELS[name], machine("close pod"), bindings=bindings, policy=policy)
-    rows = plan.to_json()["ops"]
-    assert any("collective" in row for row in rows)
-    assert any(row["split"] for row in rows)
-    result = plan.emulate(feeds, check=True)
-    assert result.passed, result.checks
+@few_then(zip(SHARED, cycle(reversed(POLICIES))), product_of(SHARED, POLICIES))
+def test_so_do_chips_that_share_a_model(
+    cases: list[tuple[str, str]], subtests: pytest.Subtests
+) -> None:
+    for name, policy in cases:
+        with subtests.test(name, policy=policy):
+            feeds, bindings = feeds_of(MODELS[name], {"batch": 1, "seq": 8, "past": 7})
+            plan = elk.compile(MODELS[name], machine("close pod"), bindings=bindings, policy=policy)
+            rows = plan.to_json()["ops"]
+            assert any("collective" in row for row in rows)
+            assert any(row["split"] for row in rows)
+            assert_right(plan, feeds)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", ["llama", "llama decode", "resnet"])
-def test_so_do_chips_that_share_a_batch(name: str) -> None:
-    pytest.importorskip("onnxruntime")
-    feeds, bindings = feeds_of(MODELS[name], {"batch": 4, "seq": 8, "past": 7})
-    plan = elk.compile(MODELS[name], pod(), bindings=bindings, policy="basic")
-    assert any(row["split"] for row in plan.to_json()["ops"])
-    result = plan.emulate(feeds, check=True)
-    assert result.passed, result.checks
+def test_so_do_chips_that_share_a_batch(subtests: pytest.Subtests) -> None:
+    for name in ("llama decode", "resnet"):
+        with subtests.test(name=name):
+            feeds, bindings = feeds_of(MODELS[name], {"batch": 4, "seq": 8, "past": 7})
+            plan = elk.compile(MODELS[name], pod(), bindings=bindings, policy="basic")
+            assert any(row["split"] for row in plan.to_json()["ops"])
+            assert_right(plan, feeds)
 
 
 def test_an_input_that_is_missing_unknown_or_of_another_shape_is_named() -> None:

@@ -1,4 +1,8 @@
-"""A plan that is broken in any of many ways stops, gives other numbers, or moves other bytes."""
+"""A broken plan stops, gives other numbers, or moves other bytes than the lists say.
+
+What the emulator finds by itself (addresses, sizes and lives of buffers, instructions that are
+missing) stands in tests/cpp/emulate/test_mutations.cpp.
+"""
 
 from __future__ import annotations
 
@@ -61,39 +65,6 @@ def rotating(document: Document) -> Document:
     return next(row for row in document["ops"] if row["execute"]["steps"] > 1)
 
 
-def buffers(document: Document, role: str) -> list[Document]:
-    found: list[Document] = [row for row in document["buffers"] if row["role"] == role]
-    return found
-
-
-def _address_of_another(document: Document) -> None:
-    one = buffers(document, "preload")[0]
-    two = next(x for x in document["buffers"] if x["from"] <= one["to"] <= x["to"] and x != one)
-    one["offset"] = two["offset"]
-
-
-def _address_beyond_memory(document: Document) -> None:
-    buffers(document, "execute")[0]["offset"] = document["chip"]["core"]["sram_bytes"]
-
-
-def _address_before_memory(document: Document) -> None:
-    buffers(document, "activation")[0]["offset"] = -8
-
-
-def _shorter_buffer(document: Document) -> None:
-    buffers(document, "execute")[0]["bytes"] -= 8
-
-
-def _shorter_life(document: Document) -> None:
-    one = max(buffers(document, "activation"), key=lambda row: row["to"] - row["from"])
-    one["to"] -= 1
-
-
-def _longer_pace(document: Document) -> None:
-    row = rotating(document)
-    row["execute"]["pace"] = {axis: 2 * pace for axis, pace in row["execute"]["pace"].items()}
-
-
 def _shorter_pace(document: Document) -> None:
     row = next(
         row for row in document["ops"] if any(p > 1 for p in row["execute"]["pace"].values())
@@ -131,26 +102,10 @@ def _factor(document: Document) -> None:
     row["execute"]["factors"][axis] //= 2
 
 
-def drop(document: Document, position: int) -> None:
-    """Takes an instruction out; what lived from it or up to it moves with the others."""
-    del document["program"][position]
-    for row in document["buffers"]:
-        row["from"] -= row["from"] > position
-        row["to"] -= row["to"] >= position and row["to"] > row["from"]
-
-
 def first(document: Document, opcode: str, after: int = 0) -> int:
     return next(
         i for i, (code, _) in enumerate(document["program"]) if code == opcode and i >= after
     )
-
-
-def _dropped_preload(document: Document) -> None:
-    drop(document, first(document, "preload_async"))
-
-
-def _dropped_execute(document: Document) -> None:
-    drop(document, first(document, "execute", len(document["program"]) // 2))
 
 
 def _late_preload(document: Document) -> None:
@@ -167,27 +122,19 @@ def _early_execute(document: Document) -> None:
     code[at[middle]], code[at[middle + 1]] = code[at[middle + 1]], code[at[middle]]
 
 
-MUTATIONS = [
-    _address_of_another, _address_beyond_memory, _address_before_memory, _shorter_buffer,
-    _shorter_life, _longer_pace, _shorter_pace, _ring_order, _whole_instead_of_parts, _divisor,
-    _factor, _dropped_preload, _dropped_execute, _late_preload, _early_execute,
+MUTATIONS: list[Mutation] = [
+    _shorter_pace, _ring_order, _whole_instead_of_parts, _divisor, _factor, _late_preload,
+    _early_execute,
 ]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-def test_a_sound_plan_is_not_caught() -> None:
-    plan, (_, feeds) = sound()
-    assert not is_caught(plan.to_json())
-    assert listed_moves(plan)
-    np.testing.assert_array_equal(plan.emulate(feeds)["logits"].shape, (2, 5))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.__name__.strip("_"))
-def test_a_broken_plan_is_caught(mutation: Mutation) -> None:
-    document = copy.deepcopy(sound()[0].to_json())
-    mutation(document)
-    assert document != sound()[0].to_json()
-    assert is_caught(document)
+def test_a_sound_plan_is_not_caught_and_a_broken_one_is(subtests: pytest.Subtests) -> None:
+    document = sound()[0].to_json()
+    assert not is_caught(document)
+    for mutation in MUTATIONS:
+        broken = copy.deepcopy(document)
+        mutation(broken)
+        assert broken != document
+        with subtests.test(mutation.__name__):
+            assert is_caught(broken)

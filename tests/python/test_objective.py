@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import elk
 import pytest
@@ -62,64 +62,72 @@ def worth(plan: elk.Plan, objective: str) -> tuple[float, float]:
 CASES = [(case, idle) for case in ("one chip", "mesh", "sharded") for idle in IDLE]
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize(("case", "idle"), CASES)
 def test_a_plan_for_an_objective_is_no_worse_than_that_for_latency(
-    case: str, idle: str, objective: str
+    subtests: pytest.Subtests,
 ) -> None:
-    plan, latency = planned(case, idle, objective), planned(case, idle, "latency")
-    assert broken_rules(plan) == []
-    assert plan.check() == []
-    assert plan.objective == objective
-    own, other = worth(plan, objective)
-    assert own <= other
-    assert plan.to_json()["search"]["aimed"]["latency_plan_s"] == latency.latency_s
-    assert plan.latency_s >= plan.bounds.lower_bound_s
+    for objective, (case, idle) in itertools.product(["energy", "edp"], CASES):
+        with subtests.test(objective=objective, case=case, idle=idle):
+            plan, latency = planned(case, idle, objective), planned(case, idle, "latency")
+            assert broken_rules(plan) == []
+            assert plan.check() == []
+            assert plan.objective == objective
+            own, other = worth(plan, objective)
+            assert own <= other
+            assert plan.to_json()["search"]["aimed"]["latency_plan_s"] == latency.latency_s
+            assert plan.latency_s >= plan.bounds.lower_bound_s
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize(("case", "idle"), [c for c in CASES if c[0] != "mesh"])
-def test_it_is_no_worse_when_simulated(case: str, idle: str, objective: str) -> None:
-    delay = {"energy": 0, "edp": 1}[objective]
-    found = []
-    for aim in (objective, "latency"):
-        run = planned(case, idle, aim).simulate(fidelity="symmetric")
-        assert run.energy_j is not None
-        found.append(run.energy_j * run.latency_s**delay)
-    assert found[0] <= found[1] * (1 + 1e-9)
+def test_it_is_no_worse_when_simulated(subtests: pytest.Subtests) -> None:
+    for objective, (case, idle) in itertools.product(
+        ["energy", "edp"], [c for c in CASES if c[0] != "mesh"]
+    ):
+        with subtests.test(objective=objective, case=case, idle=idle):
+            delay = {"energy": 0, "edp": 1}[objective]
+            found = []
+            for aim in (objective, "latency"):
+                run = planned(case, idle, aim).simulate(fidelity="symmetric")
+                assert run.energy_j is not None
+                found.append(run.energy_j * run.latency_s**delay)
+            assert found[0] <= found[1] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("case", ["one chip", "sharded"])
-def test_where_idling_is_free_a_plan_takes_its_time_and_less_energy(case: str) -> None:
-    plan, latency = planned(case, "cheap", "energy"), planned(case, "cheap", "latency")
-    own, other = worth(plan, "energy")
-    assert own < other
-    assert plan.latency_s > latency.latency_s
-    assert plan != latency
+def test_where_idling_is_free_a_plan_takes_its_time_and_less_energy(
+    subtests: pytest.Subtests,
+) -> None:
+    for case in ["one chip", "sharded"]:
+        with subtests.test(case=case):
+            plan, latency = planned(case, "cheap", "energy"), planned(case, "cheap", "latency")
+            own, other = worth(plan, "energy")
+            assert own < other
+            assert plan.latency_s > latency.latency_s
+            assert plan != latency
 
 
-@pytest.mark.parametrize("case", ["one chip", "sharded"])
-@pytest.mark.parametrize("objective", ["energy", "latency"])
-def test_the_forecast_of_energy_is_near_the_simulated(case: str, objective: str) -> None:
-    aimed = planned(case, "dear", "energy").to_json()["search"]["aimed"]
-    forecast_j = aimed["energy_j" if objective == "energy" else "latency_plan_energy_j"]
-    assert forecast_j == pytest.approx(
-        planned(case, "dear", objective).simulate().energy_j, rel=0.3
-    )
+def test_the_forecast_of_energy_is_near_the_simulated(subtests: pytest.Subtests) -> None:
+    for case, objective in itertools.product(["one chip", "sharded"], ["energy", "latency"]):
+        with subtests.test(case=case, objective=objective):
+            aimed = planned(case, "dear", "energy").to_json()["search"]["aimed"]
+            forecast_j = aimed["energy_j" if objective == "energy" else "latency_plan_energy_j"]
+            assert forecast_j == pytest.approx(
+                planned(case, "dear", objective).simulate().energy_j, rel=0.3
+            )
 
 
-@pytest.mark.parametrize("objective", ["energy", "latency"])
-def test_what_crosses_between_pooled_chips_is_forecast(objective: str) -> None:
-    between = {**dict.fromkeys(EACH, 0.0), "pj_per_inter_chip_byte": 10.0, "static_w": 0.0}
-    pod = elk.Chip.from_dict({**tiny_pod().to_dict(), "energy": between})
-    plan = elk.compile(decoder(), pod, pod="pooled", objective="energy", effort="fast")
-    aimed = plan.to_json()["search"]["aimed"]
-    forecast_j = aimed["energy_j" if objective == "energy" else "latency_plan_energy_j"]
-    if objective == "latency":
-        plan = elk.compile(decoder(), pod, pod="pooled", effort="fast")
-    simulated_j = plan.simulate().energy_j
-    assert simulated_j is not None
-    assert 0.0 < simulated_j <= forecast_j <= 2.0 * simulated_j  # The busiest chip stands for all.
+def test_what_crosses_between_pooled_chips_is_forecast(subtests: pytest.Subtests) -> None:
+    for objective in ["energy", "latency"]:
+        with subtests.test(objective=objective):
+            between = {**dict.fromkeys(EACH, 0.0), "pj_per_inter_chip_byte": 10.0, "static_w": 0.0}
+            pod = elk.Chip.from_dict({**tiny_pod().to_dict(), "energy": between})
+            plan = elk.compile(decoder(), pod, pod="pooled", objective="energy", effort="fast")
+            aimed = plan.to_json()["search"]["aimed"]
+            forecast_j = aimed["energy_j" if objective == "energy" else "latency_plan_energy_j"]
+            if objective == "latency":
+                plan = elk.compile(decoder(), pod, pod="pooled", effort="fast")
+            simulated_j = plan.simulate().energy_j
+            assert simulated_j is not None
+            assert (
+                0.0 < simulated_j <= forecast_j <= 2.0 * simulated_j
+            )  # The busiest chip stands for all.
 
 
 def test_latency_is_the_default_and_plans_as_ever() -> None:
@@ -153,25 +161,22 @@ def test_a_plan_for_energy_reads_back_as_it_was(tmp_path: Path) -> None:
     assert loaded.summary() == plan.summary()
 
 
-def test_the_answer_is_the_same_for_any_number_of_threads() -> None:
-    chip = powered(elk.chips.get("tiny"), "cheap")
-    options: dict[str, Any] = {"objective": "edp", "effort": "fast"}
-    plans = [elk.compile(nerf(), chip, threads=threads, **options) for threads in (1, 3)]
-    assert plans[0] == plans[1]
+def test_a_chip_without_coefficients_is_refused(subtests: pytest.Subtests) -> None:
+    for objective in ["energy", "edp"]:
+        with subtests.test(objective=objective):
+            with pytest.raises(
+                elk.InvalidInputError, match=r"energy\.pj_per_flop.* \[energy\]"
+            ) as caught:
+                elk.compile(nerf(), "tiny", objective=objective)
+            assert caught.value.code == "no_energy"
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
-def test_a_chip_without_coefficients_is_refused(objective: str) -> None:
-    with pytest.raises(elk.InvalidInputError, match=r"energy\.pj_per_flop.* \[energy\]") as caught:
-        elk.compile(nerf(), "tiny", objective=objective)
-    assert caught.value.code == "no_energy"
-
-
-@pytest.mark.parametrize("policy", ["basic", "static", "ideal"])
-def test_baselines_are_for_latency_alone(policy: str) -> None:
-    chip = powered(elk.chips.get("tiny"), "dear")
-    with pytest.raises(elk.InvalidInputError, match=f"elk-dyn or elk-full .* got {policy}"):
-        elk.compile(nerf(), chip, objective="energy", policy=policy)
+def test_baselines_are_for_latency_alone(subtests: pytest.Subtests) -> None:
+    for policy in ["basic", "static", "ideal"]:
+        with subtests.test(policy=policy):
+            chip = powered(elk.chips.get("tiny"), "dear")
+            with pytest.raises(elk.InvalidInputError, match=f"elk-dyn or elk-full .* got {policy}"):
+                elk.compile(nerf(), chip, objective="energy", policy=policy)
 
 
 def test_a_wrong_objective_is_refused_with_the_right_ones() -> None:
@@ -199,12 +204,14 @@ def on_preset(name: str, objective: str) -> elk.Plan:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_planned_for_energy(name: str, objective: str) -> None:
-    own, other = worth(on_preset(name, objective), objective)
-    assert own <= other
-    assert " J (forecast; the plan for latency takes " in on_preset(name, objective).summary()
+def test_presets_are_planned_for_energy(subtests: pytest.Subtests) -> None:
+    for objective, name in itertools.product(["energy", "edp"], PRESETS):
+        with subtests.test(objective=objective, name=name):
+            own, other = worth(on_preset(name, objective), objective)
+            assert own <= other
+            assert (
+                " J (forecast; the plan for latency takes " in on_preset(name, objective).summary()
+            )
 
 
 # --- objectives of one's own ---
@@ -217,14 +224,7 @@ def costs(plan: elk.Plan) -> tuple[float, float, float]:
     return run.latency_s, run.energy_j, float(hbm)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("case", "weights"),
-    [("one chip", (0, 1, 0)), ("one chip", (2, 1, 1)), ("mesh", (1, 1, 0))],
-)
-def test_an_objective_of_ones_own_takes_the_least_finalist(
-    case: str, weights: tuple[int, int, int]
-) -> None:
+def assert_takes_the_least_finalist(case: str, weights: tuple[int, int, int]) -> None:
     tiny = elk.chips.get("tiny")
     chip = tiny.replace(topology="mesh2d") if case == "mesh" else tiny
     asked: list[tuple[float, float, float]] = []
@@ -243,6 +243,13 @@ def test_an_objective_of_ones_own_takes_the_least_finalist(
     ]
 
 
+@pytest.mark.slow
+def test_an_objective_of_ones_own_takes_the_least_finalist(subtests: pytest.Subtests) -> None:
+    for case, weights in (("one chip", (2, 1, 1)), ("mesh", (1, 1, 0))):
+        with subtests.test(case=case):
+            assert_takes_the_least_finalist(case, weights)
+
+
 def test_of_equal_finalists_the_plan_for_latency_is_taken() -> None:
     plan = elk.compile(
         nerf(), powered(elk.chips.get("tiny"), "dear"), objective=lambda *_: 1, effort="fast"
@@ -251,9 +258,8 @@ def test_of_equal_finalists_the_plan_for_latency_is_taken() -> None:
     assert plan.to_json()["simulated"] is None
 
 
-@pytest.mark.parametrize(
-    ("objective", "policy", "says"),
-    [
+def test_an_objective_that_fails_says_how(subtests: pytest.Subtests) -> None:
+    for objective, policy, says in [
         (lambda latency_s: latency_s, "basic", "got TypeError: "),
         (lambda *of: of[0] / (of[1] * 0.0), "basic", "got ZeroDivisionError"),
         (lambda *_: "x", "basic", "got ValueError"),
@@ -261,14 +267,16 @@ def test_of_equal_finalists_the_plan_for_latency_is_taken() -> None:
         (lambda *of: of[0], "ideal", "got 'ideal'"),
         (lambda *of: of[0], "best", "got 'best'"),
         (3, "basic", "must be one of 'latency', 'energy', 'edp', got 3"),
-    ],
-)
-def test_an_objective_that_fails_says_how(objective: Any, policy: str, says: str) -> None:
-    with pytest.raises(elk.InvalidInputError) as caught:
-        elk.compile(
-            nerf(), powered(elk.chips.get("tiny"), "dear"), objective=objective, policy=policy
-        )
-    assert says in str(caught.value)
+    ]:
+        with subtests.test(objective=objective, policy=policy, says=says):
+            with pytest.raises(elk.InvalidInputError) as caught:
+                elk.compile(
+                    nerf(),
+                    powered(elk.chips.get("tiny"), "dear"),
+                    objective=objective,
+                    policy=policy,
+                )
+            assert says in str(caught.value)
 
 
 def test_energy_is_not_a_number_where_it_is_not_known() -> None:

@@ -332,9 +332,8 @@ def _broken(change: Any) -> bytes:
     return gzip.compress(json.dumps(document).encode(), mtime=0)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
+def test_a_damaged_plan_file_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for data, message in [
         (b"", "damaged"),
         (b"not a plan", "damaged"),
         (_broken(dict.copy)[:-40], "damaged"),
@@ -361,14 +360,13 @@ def _broken(change: Any) -> bytes:
         (_broken(lambda d: d["chip"]["core"].update(sram_bytes=-1)), "chip"),
         (_broken(lambda d: d["chip"]["core"].update(count=1)), "uses more than the 1 cores"),
         (_broken(lambda d: d["ops"][0]["execute"]["factors"].update(m=2007)), "factor 2007"),
-    ],
-)
-def test_a_damaged_plan_file_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.elkplan"
-    path.write_bytes(data)
-    with pytest.raises(elk.PlanFileError, match=message) as raised:
-        elk.load_plan(path)
-    assert raised.value.place == str(path)
+    ]:
+        with subtests.test(data=data, message=message):
+            path = tmp_path / "bad.elkplan"
+            path.write_bytes(data)
+            with pytest.raises(elk.PlanFileError, match=message) as raised:
+                elk.load_plan(path)
+            assert raised.value.place == str(path)
 
 
 def test_a_missing_plan_file_is_a_plan_file_error(tmp_path: Path) -> None:

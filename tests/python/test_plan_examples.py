@@ -12,33 +12,33 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "elk.onnx_backend",
-        "elk.plan.comparison",
-        "elk.plan.options",
-        "elk.plan.plan",
-        "elk.plan.planning",
-        "elk.plan.what_if",
-        "elk.document.operands",
-        "elk.run.measured",
-        "elk.run.run",
-        "elk.base.readable",
-        "elk.base.choices",
-        "elk.cli.reading",
-    ],
+MODULES = (
+    "elk.onnx_backend",
+    "elk.plan.comparison",
+    "elk.plan.options",
+    "elk.plan.plan",
+    "elk.plan.planning",
+    "elk.plan.what_if",
+    "elk.document.operands",
+    "elk.run.measured",
+    "elk.run.run",
+    "elk.base.readable",
+    "elk.base.choices",
+    "elk.cli.reading",
 )
-def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+
+def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)
-    module = importlib.import_module(name)
     plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
-    names = {**vars(module), "elk": elk, "plan": plan, "run": plan.simulate()}
+    report: list[str] = []
     runner = doctest.DocTestRunner()
-    examples = [test for test in doctest.DocTestFinder().find(module, globs=names) if test.examples]
-    assert examples
-    for example in examples:
-        report: list[str] = []
-        runner.run(example, out=report.append)
-        assert not report, "".join(report)
+    for name in MODULES:
+        module = importlib.import_module(name)
+        names = {**vars(module), "elk": elk, "plan": plan, "run": plan.simulate()}
+        found = doctest.DocTestFinder().find(module, globs=names)
+        assert any(example.examples for example in found), name
+        for example in found:
+            runner.run(example, out=report.append)
+    assert not report, "".join(report)

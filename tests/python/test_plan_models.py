@@ -27,7 +27,7 @@ def test_there_are_models() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_policy_plans_every_model(path: Path) -> None:
     found = {}
@@ -38,6 +38,7 @@ def test_every_policy_plans_every_model(path: Path) -> None:
     assert found["elk-dyn"] <= found["static"] <= found["basic"]
 
 
+@pytest.mark.slow
 def test_what_stays_in_sram_leaves_room_for_what_passes_through() -> None:
     # BERT-large fills three quarters of the SRAM of `bow`, which has no HBM. Its products, alone as
     # fast as can be, took 102 ms: they left no room for cuts of other operators that are.

@@ -9,7 +9,7 @@ import elk
 import pytest
 from plan_tampers import make_plans, sweep
 
-_STEP = int(os.environ.get("ELK_TAMPER_STEP", "149"))  # every how many-th form is read
+_STEP = int(os.environ.get("ELK_TAMPER_STEP", "599"))  # every how many-th form is read
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_with_one_changed_value_is_refused_or_runs_as_before(folder: Path) -> None:
     counts, wrong = sweep(folder, 0, _STEP)
     assert wrong == []
-    assert counts["refused, signed"] > 100
-    assert counts["refused, bare"] > 100
+    assert counts["refused, signed"] > 20
+    assert counts["refused, bare"] > 20
     # Of each plan one form with its digest and one without are changed in nothing.
     plans = len(list(folder.glob("*.elkplan")))
     assert counts["same, signed"] >= plans

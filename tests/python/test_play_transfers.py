@@ -130,9 +130,8 @@ def test_exclusive_links_take_turns() -> None:
     assert elk.play_transfers(TINY, rows, links="exclusive") == [1e-6, 2e-6, 3e-6]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
+def test_a_wrong_row_is_named(subtests: pytest.Subtests) -> None:
+    for row, message in [
         ((64, 0, 1, 0.0), "row 1: the source must be a core from 0 to 63, got 64"),
         ((0, -1, 1, 0.0), "row 1: the destination must be a core from 0 to 63, got -1"),
         ((0, 1, -1, 0.0), "row 1: bytes must be from 0 to 1099511627776, got -1"),
@@ -145,11 +144,12 @@ def test_exclusive_links_take_turns() -> None:
         ((0, 1, True, 0.0), "row 1: bytes must be a whole number, got True"),
         ((0, 1, 1), "row 1 must be source core, destination core, bytes and start"),
         (7, "row 1 must be source core, destination core, bytes and start"),
-    ],
-)
-def test_a_wrong_row_is_named(row: Any, message: str) -> None:
-    with pytest.raises(elk.InvalidInputError, match=message):
-        elk.play_transfers(TINY, [(0, 1, 1, 0.0), row])
+    ]:
+        with (
+            subtests.test(row=row, message=message),
+            pytest.raises(elk.InvalidInputError, match=message),
+        ):
+            elk.play_transfers(TINY, [(0, 1, 1, 0.0), row])
 
 
 def test_links_are_shared_or_exclusive() -> None:
@@ -175,9 +175,10 @@ def test_a_chip_file_keeps_its_ports(tmp_path: Path) -> None:
         assert elk.load_chip(tmp_path / f"ring.{suffix}") == ring
 
 
-@pytest.mark.parametrize(
-    ("topology", "ports"), [("mesh2d", 0), ("mesh2d", 5), ("ring", 3), ("all_to_all", 2)]
-)
-def test_a_node_has_from_one_port_to_one_for_each_link(topology: str, ports: int) -> None:
-    with pytest.raises(elk.InvalidInputError, match="node_ports"):
-        TINY.replace(topology=topology, hop_latency_s="1 ns", hbm=None, node_ports=ports)
+def test_a_node_has_from_one_port_to_one_for_each_link(subtests: pytest.Subtests) -> None:
+    for topology, ports in [("mesh2d", 0), ("mesh2d", 5), ("ring", 3), ("all_to_all", 2)]:
+        with (
+            subtests.test(topology=topology, ports=ports),
+            pytest.raises(elk.InvalidInputError, match="node_ports"),
+        ):
+            TINY.replace(topology=topology, hop_latency_s="1 ns", hbm=None, node_ports=ports)

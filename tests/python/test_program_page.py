@@ -16,6 +16,7 @@ def printed(*options: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("options", "ending"), [((), "md"), (("--svg",), "svg")])
 def test_the_page_and_its_picture_are_what_the_command_prints(
     options: tuple[str, ...], ending: str

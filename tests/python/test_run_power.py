@@ -111,9 +111,8 @@ def beside(load: tuple[int, int, float], begin: int, end: int) -> float:
 ANY = st.tuples(*[st.floats(0.0, 1e3) for _ in KEYS])
 
 
-@pytest.mark.parametrize("case", CASES)
-@given(coefficients=ANY)
-@settings(max_examples=12, deadline=None)
+@given(case=st.sampled_from(CASES), coefficients=ANY)
+@settings(max_examples=40, deadline=None)
 def test_executes_and_what_moves_between_them_take_all_energy(
     case: str, coefficients: tuple[float, ...]
 ) -> None:
@@ -137,32 +136,34 @@ def test_executes_and_what_moves_between_them_take_all_energy(
     assert total == pytest.approx(run.energy_j, rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_an_execute_takes_its_work_and_what_moves_meanwhile(case: str) -> None:
-    run = ran(case)
-    energy, work, moving = run._plan["chip"]["energy"], run._run.work, loads(run)
-    several = 0
-    for i, row in enumerate(run.rows()):
-        done = {name: column[i].item() for name, column in work.items()}
-        sram = done["operand_bytes"] + 2 * done["received_bytes"]
-        own = (
-            energy["pj_per_flop"] * done["flops"]
-            + energy["pj_per_sram_byte"] * sram
-            + energy["pj_per_link_byte_hop"] * done["hop_bytes"]
-            + energy["pj_per_inter_chip_byte"] * done["between_bytes"]
-        ) / PS
-        begin, end = row["execute_begin_ps"], row["execute_end_ps"]
-        shares = [beside(load, begin, end) for load in moving]
-        several += any(shares)
-        joules = run._copies * (own + sum(shares))
-        static_w = energy["static_w"] * run._chips
-        assert row["power_w"] == pytest.approx(joules / (end - begin) * PS + static_w, rel=1e-9)
-    assert several > 0
+def test_an_execute_takes_its_work_and_what_moves_meanwhile(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            run = ran(case)
+            energy, work, moving = run._plan["chip"]["energy"], run._run.work, loads(run)
+            several = 0
+            for i, row in enumerate(run.rows()):
+                done = {name: column[i].item() for name, column in work.items()}
+                sram = done["operand_bytes"] + 2 * done["received_bytes"]
+                own = (
+                    energy["pj_per_flop"] * done["flops"]
+                    + energy["pj_per_sram_byte"] * sram
+                    + energy["pj_per_link_byte_hop"] * done["hop_bytes"]
+                    + energy["pj_per_inter_chip_byte"] * done["between_bytes"]
+                ) / PS
+                begin, end = row["execute_begin_ps"], row["execute_end_ps"]
+                shares = [beside(load, begin, end) for load in moving]
+                several += any(shares)
+                joules = run._copies * (own + sum(shares))
+                static_w = energy["static_w"] * run._chips
+                assert row["power_w"] == pytest.approx(
+                    joules / (end - begin) * PS + static_w, rel=1e-9
+                )
+            assert several > 0
 
 
-@pytest.mark.parametrize("case", CASES)
-@given(coefficients=ANY)
-@settings(max_examples=12, deadline=None)
+@given(case=st.sampled_from(CASES), coefficients=ANY)
+@settings(max_examples=40, deadline=None)
 def test_the_peak_is_no_less_than_the_mean_of_executes(
     case: str, coefficients: tuple[float, ...]
 ) -> None:
@@ -186,12 +187,13 @@ def test_without_coefficients_there_are_no_watts() -> None:
     assert "power" not in run.summary()
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_run_takes_the_same_power_elsewhere(case: str) -> None:
-    run = ran(case)
-    there = pickle.loads(pickle.dumps(run))
-    assert there.power_w == run.power_w
-    assert there.rows() == run.rows()
+def test_a_run_takes_the_same_power_elsewhere(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            run = ran(case)
+            there = pickle.loads(pickle.dumps(run))
+            assert there.power_w == run.power_w
+            assert there.rows() == run.rows()
 
 
 def test_card_comparison_and_command_tell_the_power(tmp_path: Path, capsys: Capture) -> None:
@@ -213,25 +215,27 @@ def test_every_preset_but_tiny_has_coefficients() -> None:
     assert [name for name in NAMES if name not in POWERED] == ["tiny"]
 
 
-@pytest.mark.parametrize("name", POWERED)
-def test_coefficients_are_those_of_published_circuits_and_marked(name: str) -> None:
-    chip = elk.chips.get(name)
-    assert chip.energy is not None
-    assert chip.confidence is not None
-    wanted = energy_table.coefficients(chip)
-    assert chip.energy.model_dump() == {key: found.value for key, found in wanted.items()}
-    written = elk.chips.preset_file(name).read_text(encoding="utf-8")
-    assert "\n".join(energy_table.table(chip)) in written
-    assert {chip.confidence.level(f"energy.{key}") for key in KEYS} == {"assumed"}
-    assert {f"energy.{key}" for key in KEYS} <= set(flat(chip.to_dict()))
+def test_coefficients_are_those_of_published_circuits_and_marked(subtests: pytest.Subtests) -> None:
+    for name in POWERED:
+        with subtests.test(name=name):
+            chip = elk.chips.get(name)
+            assert chip.energy is not None
+            assert chip.confidence is not None
+            wanted = energy_table.coefficients(chip)
+            assert chip.energy.model_dump() == {key: found.value for key, found in wanted.items()}
+            written = elk.chips.preset_file(name).read_text(encoding="utf-8")
+            assert "\n".join(energy_table.table(chip)) in written
+            assert {chip.confidence.level(f"energy.{key}") for key in KEYS} == {"assumed"}
+            assert {f"energy.{key}" for key in KEYS} <= set(flat(chip.to_dict()))
 
 
-@pytest.mark.parametrize("energy", [energy_table.FP16_MULTIPLY, (5.0, 5.0), (100.0, 14.0)])
-def test_energies_between_nodes_fall_from_one_to_the_other(energy: tuple[float, float]) -> None:
-    found = [energy_table.at(nm, energy) for nm in range(45, 4, -1)]
-    assert found[0] == pytest.approx(energy[0])
-    assert energy_table.at(7, energy) == energy_table.at(5, energy) == energy[1]
-    assert found == sorted(found, reverse=True)
+def test_energies_between_nodes_fall_from_one_to_the_other(subtests: pytest.Subtests) -> None:
+    for energy in [energy_table.FP16_MULTIPLY, (5.0, 5.0), (100.0, 14.0)]:
+        with subtests.test(energy=energy):
+            found = [energy_table.at(nm, energy) for nm in range(45, 4, -1)]
+            assert found[0] == pytest.approx(energy[0])
+            assert energy_table.at(7, energy) == energy_table.at(5, energy) == energy[1]
+            assert found == sorted(found, reverse=True)
 
 
 @given(nm=st.integers(5, 45), kib=st.floats(1.0, 1e6))
@@ -241,56 +245,39 @@ def test_a_larger_memory_takes_no_less_to_read(nm: int, kib: float) -> None:
     assert least * (1 - 1e-12) <= smaller <= larger <= most * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", RATED)
 def test_matrix_units_and_memory_at_their_peak_stay_below_the_tdp(
-    name: str, capsys: Capture
+    capsys: Capture, subtests: pytest.Subtests
 ) -> None:
-    chip = elk.chips.get(name)
-    busy = chip_published.busy_w(chip)
-    assert busy is not None
-    assert chip.published is not None
-    assert chip.published.tdp_w is not None
-    assert chip.energy is not None
-    assert chip.energy.static_w < busy <= chip.published.tdp_w
-    assert cli.main(["chip", "check", name]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"power by its coefficients: {chip.energy.static_w:.4g} W idle, {busy:.4g} W" in said
-    assert f"TDP {chip.published.tdp_w:g} W" in said
-    assert cli.main(["chip", "check", name, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["power_w"] == {
-        "static": chip.energy.static_w,
-        "busy": busy,
-        "tdp": chip.published.tdp_w,
-    }
+    for name in RATED:
+        with subtests.test(name=name):
+            chip = elk.chips.get(name)
+            busy = chip_published.busy_w(chip)
+            assert busy is not None
+            assert chip.published is not None
+            assert chip.published.tdp_w is not None
+            assert chip.energy is not None
+            assert chip.energy.static_w < busy <= chip.published.tdp_w
+            assert cli.main(["chip", "check", name]) == 0
+            said = " ".join(capsys.readouterr().out.split())
+            assert (
+                f"power by its coefficients: {chip.energy.static_w:.4g} W idle, {busy:.4g} W"
+                in said
+            )
+            assert f"TDP {chip.published.tdp_w:g} W" in said
+            assert cli.main(["chip", "check", name, "--json"]) == 0
+            assert json.loads(capsys.readouterr().out)["power_w"] == {
+                "static": chip.energy.static_w,
+                "busy": busy,
+                "tdp": chip.published.tdp_w,
+            }
 
 
-@lru_cache(maxsize=1)
-def decoder() -> elk.Model:
-    found: elk.Model = energy_table.decoder()
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in RATED if name not in WAFERS])
-def test_a_language_model_stays_below_the_tdp(name: str) -> None:
-    chip = elk.chips.get(name)
+def assert_is_below_the_tdp(model: elk.Model, name: str) -> None:
     try:
-        plan = elk.compile(decoder(), chip, policy="static", effort="fast")
+        plan = elk.compile(model, name, policy="static", effort="fast")
     except elk.InfeasibleError:
-        assert name in ("dojo-d1", "groq-lpu1")  # The model does not fit their SRAM.
+        assert name in ("dojo-d1", "groq-lpu1")  # The language model does not fit their SRAM.
         return
-    below_tdp(plan)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["groq-lpu1", "maia100", "mtia-v2", "dojo-d1", "wormhole-n150"])
-def test_an_image_model_stays_below_the_tdp(name: str) -> None:
-    # `benchmarks/tables/energy_table.py --power` runs it on every preset.
-    model = elk.load_model(MODELS / "resnet50.onnx", bindings={"batch": 1})
-    below_tdp(elk.compile(model, name, policy="static", effort="fast"))
-
-
-def below_tdp(plan: elk.Plan) -> None:
     run = plan.simulate(fidelity="symmetric")
     chip = elk.chips.get(plan.chip.name)
     assert chip.published is not None
@@ -298,3 +285,21 @@ def below_tdp(plan: elk.Plan) -> None:
     assert chip.energy is not None
     assert run.power_w is not None
     assert chip.energy.static_w < run.power_w / chip.chips <= chip.published.tdp_w
+
+
+@pytest.mark.slow
+def test_a_language_model_stays_below_the_tdp(subtests: pytest.Subtests) -> None:
+    model = energy_table.decoder()
+    for name in set(RATED) - set(WAFERS):
+        with subtests.test(name):
+            assert_is_below_the_tdp(model, name)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_an_image_model_stays_below_the_tdp(subtests: pytest.Subtests) -> None:
+    # `benchmarks/tables/energy_table.py --power` runs it on every preset.
+    model = elk.load_model(MODELS / "resnet50.onnx", bindings={"batch": 1})
+    for name in ("groq-lpu1", "maia100", "mtia-v2", "dojo-d1", "wormhole-n150"):
+        with subtests.test(name):
+            assert_is_below_the_tdp(model, name)

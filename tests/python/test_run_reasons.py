@@ -14,12 +14,12 @@ from elk import models
 from elk.base.readable import duration
 from elk.models import TransformerConfig
 from emulated_models import machine, model_of, pod
+from sampling import few_then
 
 EXCHANGES = ("distribute_ps", "gather_ps", "shift_ps", "reduce_ps")
 POLICIES = ("basic", "static", "elk-dyn", "elk-full")
 CHEAP = ("basic", "static", "elk-dyn")
 MANY_CORES = 100_000
-SLOW = {"pod", "one port", "pod of grids"}
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
 TINY = elk.chips.get("tiny")
 
@@ -91,10 +91,7 @@ def drawn(rng: random.Random) -> tuple[Any, dict[str, int]]:
     return model_of(kind)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=pytest.mark.slow) if x in SLOW else x for x in chips()]
-)
-def test_every_picosecond_of_a_run_has_a_reason(name: str) -> None:
+def assert_so_it_is_of_random_models(name: str, count: int) -> None:
     rng, chip, ran = random.Random(name), chips()[name], 0
     for _ in range(4):
         proto, bindings = drawn(rng)
@@ -106,20 +103,36 @@ def test_every_picosecond_of_a_run_has_a_reason(name: str) -> None:
         for fidelity in ("core", "symmetric"):
             assert_every_picosecond_has_a_reason(plan.simulate(fidelity=fidelity))
         ran += 1
+        if ran == count:
+            break
     assert ran > 0
 
 
-def presets() -> list[Any]:
-    """All of them, each with a policy; those with very many cores take seconds."""
-    cases = list(zip(elk.chips.names(), itertools.cycle(POLICIES), strict=False))
-    many = {name for name, _ in cases if elk.chips.get(name).total_cores > MANY_CORES}
-    return [pytest.param(*x, marks=pytest.mark.slow) if x[0] in many else x for x in cases]
+@pytest.mark.slow
+@few_then([(name, 1) for name in chips()], [(name, 4) for name in chips()])
+def test_every_picosecond_of_a_run_has_a_reason(
+    cases: list[tuple[str, int]], subtests: pytest.Subtests
+) -> None:
+    for name, count in cases:
+        with subtests.test(name):
+            assert_so_it_is_of_random_models(name, count)
 
 
-@pytest.mark.parametrize(("preset", "policy"), presets())
-def test_every_picosecond_on_every_preset_has_a_reason(preset: str, policy: str) -> None:
-    run = elk.compile(NERF, preset, bindings={"rows": 48}, policy=policy).simulate()
-    assert_every_picosecond_has_a_reason(run)
+def presets(*, many: bool) -> list[tuple[str, str]]:
+    """Presets of very many cores or not, each with a policy."""
+    cases = zip(elk.chips.names(), itertools.cycle(POLICIES), strict=False)
+    return [one for one in cases if (elk.chips.get(one[0]).total_cores > MANY_CORES) == many]
+
+
+@pytest.mark.slow
+@few_then(presets(many=False), presets(many=True))
+def test_every_picosecond_on_every_preset_has_a_reason(
+    cases: list[tuple[str, str]], subtests: pytest.Subtests
+) -> None:
+    for preset, policy in cases:
+        with subtests.test(preset):
+            run = elk.compile(NERF, preset, bindings={"rows": 48}, policy=policy).simulate()
+            assert_every_picosecond_has_a_reason(run)
 
 
 def test_a_run_waits_for_stores_after_its_last_execute() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,19 +39,19 @@ def ran(case: str) -> elk.Run:
 CASES = ("tiny", "mesh", "hidden shifts", "sharded", "pooled", "stores")
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("bins", [1, 7, 200])
-def test_utilisation_over_time_has_the_mean_of_the_whole(case: str, bins: int) -> None:
-    run = ran(case)
-    used = run.utilisation_over_time(bins)
-    assert used["time_ps"].shape == (bins + 1,)
-    assert used["time_ps"][[0, -1]].tolist() == [0, run.total_ps]
-    for unit in UNITS:
-        assert used[unit].shape == (bins,)
-        assert used[unit].mean() == pytest.approx(run.utilisation[unit], rel=1e-9)
-        assert used[unit].min() >= 0
-    for unit in ("hbm", "matrix", "vector"):
-        assert used[unit].max() <= 1 + 1e-9
+def test_utilisation_over_time_has_the_mean_of_the_whole(subtests: pytest.Subtests) -> None:
+    for case, bins in itertools.product(CASES, [1, 7, 200]):
+        with subtests.test(case=case, bins=bins):
+            run = ran(case)
+            used = run.utilisation_over_time(bins)
+            assert used["time_ps"].shape == (bins + 1,)
+            assert used["time_ps"][[0, -1]].tolist() == [0, run.total_ps]
+            for unit in UNITS:
+                assert used[unit].shape == (bins,)
+                assert used[unit].mean() == pytest.approx(run.utilisation[unit], rel=1e-9)
+                assert used[unit].min() >= 0
+            for unit in ("hbm", "matrix", "vector"):
+                assert used[unit].max() <= 1 + 1e-9
 
 
 def test_a_unit_is_used_when_something_uses_it() -> None:
@@ -66,20 +67,26 @@ def test_a_unit_is_used_when_something_uses_it() -> None:
     assert 0 < sum(busy) < len(busy)
 
 
-@pytest.mark.parametrize("bins", [0, -1, 2_000_000])
-def test_impossible_parts_are_refused(bins: int) -> None:
-    with pytest.raises(elk.InvalidInputError, match=f"bins must be from 1 to .* got {bins}"):
-        ran("tiny").utilisation_over_time(bins)
+def test_impossible_parts_are_refused(subtests: pytest.Subtests) -> None:
+    for bins in [0, -1, 2_000_000]:
+        with subtests.test(bins=bins), pytest.raises(
+                elk.InvalidInputError, match=f"bins must be from 1 to .* got {bins}"
+            ):
+            ran("tiny").utilisation_over_time(bins)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_phases_and_loads_add_up_to_what_was_moved(case: str) -> None:
-    core = ran(case)._run
-    moved = core.phases["received_bytes"].sum() + core.ops["loaded_bytes"].sum()
-    assert moved + core.stores["moved_bytes"].sum() == core.totals.received_bytes
-    assert core.ops["hbm_bytes"].sum() + core.stores["hbm_bytes"].sum() == core.totals.hbm_bytes
-    worked = core.totals.matrix_s + core.totals.vector_s
-    assert core.phases["core_s"].sum() == pytest.approx(worked, rel=1e-12)
+def test_phases_and_loads_add_up_to_what_was_moved(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            core = ran(case)._run
+            moved = core.phases["received_bytes"].sum() + core.ops["loaded_bytes"].sum()
+            assert moved + core.stores["moved_bytes"].sum() == core.totals.received_bytes
+            assert (
+                core.ops["hbm_bytes"].sum() + core.stores["hbm_bytes"].sum()
+                == core.totals.hbm_bytes
+            )
+            worked = core.totals.matrix_s + core.totals.vector_s
+            assert core.phases["core_s"].sum() == pytest.approx(worked, rel=1e-12)
 
 
 def test_some_shifts_are_hidden_behind_computations() -> None:
@@ -88,16 +95,20 @@ def test_some_shifts_are_hidden_behind_computations() -> None:
     assert hidden.sum() > 0
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_queue_is_as_long_as_executes_found_it(case: str) -> None:
-    run = ran(case)
-    queue, columns = run.queue(), run.columns
-    order = np.argsort(columns["execute_end_ps"], kind="stable")
-    reached = np.concatenate([[0], columns["execute_end_ps"][order][:-1]])
-    at = np.searchsorted(queue["time_ps"], reached, "right") - 1
-    assert np.where(at < 0, 0, queue["length"][at]).tolist() == columns["queued"][order].tolist()
-    assert queue["length"].min() >= 0
-    assert queue["length"][-1] == 0
+def test_the_queue_is_as_long_as_executes_found_it(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            run = ran(case)
+            queue, columns = run.queue(), run.columns
+            order = np.argsort(columns["execute_end_ps"], kind="stable")
+            reached = np.concatenate([[0], columns["execute_end_ps"][order][:-1]])
+            at = np.searchsorted(queue["time_ps"], reached, "right") - 1
+            assert (
+                np.where(at < 0, 0, queue["length"][at]).tolist()
+                == columns["queued"][order].tolist()
+            )
+            assert queue["length"].min() >= 0
+            assert queue["length"][-1] == 0
 
 
 def test_a_queue_counts_what_is_issued_and_not_over() -> None:
@@ -124,23 +135,24 @@ def powered_run(pod: str) -> elk.Run:
     return elk.compile(decoder, chip, bindings=sizes, policy="basic", pod=pod).simulate()
 
 
-@pytest.mark.parametrize(("pod", "copies"), [("sharded", 4), ("pooled", 1)])
-def test_energy_follows_the_formula(pod: str, copies: int) -> None:
-    run = powered_run(pod)
-    core, parts = run._run, run.energy_parts_j
-    exchanged = int(core.phases["received_bytes"].sum())
-    loaded = int(core.ops["loaded_bytes"].sum() + core.stores["moved_bytes"].sum())
-    memory = int(core.ops["hbm_bytes"].sum() + core.stores["hbm_bytes"].sum())
-    picojoules = {name: joules * 1e12 / copies for name, joules in parts.items()}
-    assert picojoules["compute"] == pytest.approx(core.totals.flops)
-    operands = core.totals.operand_bytes
-    assert picojoules["sram"] == pytest.approx(operands + 2 * exchanged + loaded)
-    assert picojoules["links"] >= exchanged  # One hop at least.
-    assert picojoules["hbm"] == pytest.approx(memory)
-    assert picojoules["between chips"] == pytest.approx(core.totals.between_bytes)
-    assert core.totals.between_bytes > 0
-    assert parts["static"] == pytest.approx(4 * run.latency_s)
-    assert run.energy_j == sum(parts.values())
+def test_energy_follows_the_formula(subtests: pytest.Subtests) -> None:
+    for pod, copies in [("sharded", 4), ("pooled", 1)]:
+        with subtests.test(pod=pod, copies=copies):
+            run = powered_run(pod)
+            core, parts = run._run, run.energy_parts_j
+            exchanged = int(core.phases["received_bytes"].sum())
+            loaded = int(core.ops["loaded_bytes"].sum() + core.stores["moved_bytes"].sum())
+            memory = int(core.ops["hbm_bytes"].sum() + core.stores["hbm_bytes"].sum())
+            picojoules = {name: joules * 1e12 / copies for name, joules in parts.items()}
+            assert picojoules["compute"] == pytest.approx(core.totals.flops)
+            operands = core.totals.operand_bytes
+            assert picojoules["sram"] == pytest.approx(operands + 2 * exchanged + loaded)
+            assert picojoules["links"] >= exchanged  # One hop at least.
+            assert picojoules["hbm"] == pytest.approx(memory)
+            assert picojoules["between chips"] == pytest.approx(core.totals.between_bytes)
+            assert core.totals.between_bytes > 0
+            assert parts["static"] == pytest.approx(4 * run.latency_s)
+            assert run.energy_j == sum(parts.values())
 
 
 def test_the_card_says_what_energy_went_to() -> None:
@@ -170,12 +182,13 @@ def test_a_table_holds_the_rows() -> None:
     assert run.table().to_dict("records") == run.rows()
 
 
-@pytest.mark.parametrize("kind", ["utilisation", "memory"])
-def test_a_run_is_drawn_over_time(kind: str) -> None:
-    pytest.importorskip("matplotlib")
-    run = ran("tiny")
-    ax: Any = run.plot(kind)
-    assert ax.get_xlabel() == "time (ms)"
-    assert ax.get_xlim()[1] == pytest.approx(run.latency_s * 1e3)
-    with pytest.raises(elk.InvalidInputError, match="utilisation"):
-        run.plot("power")
+def test_a_run_is_drawn_over_time(subtests: pytest.Subtests) -> None:
+    for kind in ["utilisation", "memory"]:
+        with subtests.test(kind=kind):
+            pytest.importorskip("matplotlib")
+            run = ran("tiny")
+            ax: Any = run.plot(kind)
+            assert ax.get_xlabel() == "time (ms)"
+            assert ax.get_xlim()[1] == pytest.approx(run.latency_s * 1e3)
+            with pytest.raises(elk.InvalidInputError, match="utilisation"):
+                run.plot("power")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -29,35 +30,35 @@ def experts_of(plan: elk.Plan, *names: str) -> dict[str, tuple[Any, Any]]:
     }
 
 
-@pytest.mark.parametrize("style", ["matmul", "einsum"])
-@pytest.mark.parametrize("experts", [8, 12])
-def test_where_all_tokens_meet_all_experts_each_chip_has_its_own(style: str, experts: int) -> None:
-    model = dense_mixture(style, experts=experts)
-    plan = elk.compile(model, machine("close pod"), policy="elk-dyn")
-    assert plan.pod == "sharded"
-    own = experts // CHIPS
-    assert experts_of(plan, "up", "down") == {
-        "up": ([experts, 32, 48], [own, 32, 48]),
-        "down": ([experts, 48, 32], [own, 48, 32]),
-    }
-    # Between the two products nothing is exchanged.
-    kinds = [row["kind"] for row in plan.to_json()["ops"]]
-    products = [i for i, kind in enumerate(kinds) if kind == "matmul"][-2:]
-    assert not [k for k in kinds[slice(*products)] if k.startswith(("all_", "reduce_sc"))]
-    assert broken_rules(plan) == []
+def test_where_all_tokens_meet_all_experts_each_chip_has_its_own(subtests: pytest.Subtests) -> None:
+    for style, experts in itertools.product(["matmul", "einsum"], [8, 12]):
+        with subtests.test(style=style, experts=experts):
+            model = dense_mixture(style, experts=experts)
+            plan = elk.compile(model, machine("close pod"), policy="elk-dyn")
+            assert plan.pod == "sharded"
+            own = experts // CHIPS
+            assert experts_of(plan, "up", "down") == {
+                "up": ([experts, 32, 48], [own, 32, 48]),
+                "down": ([experts, 48, 32], [own, 48, 32]),
+            }
+            # Between the two products nothing is exchanged.
+            kinds = [row["kind"] for row in plan.to_json()["ops"]]
+            products = [i for i, kind in enumerate(kinds) if kind == "matmul"][-2:]
+            assert not [k for k in kinds[slice(*products)] if k.startswith(("all_", "reduce_sc"))]
+            assert broken_rules(plan) == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("style", ["matmul", "einsum"])
-@pytest.mark.parametrize("experts", [8, 12])
-def test_a_pod_of_experts_computes_what_onnx_runtime_does(style: str, experts: int) -> None:
-    pytest.importorskip("onnxruntime")
-    model = dense_mixture(style, experts=experts)
-    plan = elk.compile(model, machine("close pod"), policy="elk-dyn")
-    x = np.random.default_rng(1).standard_normal((4, 32)).astype(np.float32)
-    result = plan.emulate({"x": x}, check=True)
-    assert result.passed, result.checks
+def test_a_pod_of_experts_computes_what_onnx_runtime_does(subtests: pytest.Subtests) -> None:
+    for style, experts in itertools.product(["matmul", "einsum"], [8, 12]):
+        with subtests.test(style=style, experts=experts):
+            pytest.importorskip("onnxruntime")
+            model = dense_mixture(style, experts=experts)
+            plan = elk.compile(model, machine("close pod"), policy="elk-dyn")
+            x = np.random.default_rng(1).standard_normal((4, 32)).astype(np.float32)
+            result = plan.emulate({"x": x}, check=True)
+            assert result.passed, result.checks
 
 
 def test_where_tokens_pick_experts_each_chip_has_a_part_of_each() -> None:
@@ -93,13 +94,14 @@ def rest_bytes(model: elk.Model) -> int:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", ["mixtral", "mixtral decode"])
-def test_a_pod_computes_what_picked_experts_do(name: str) -> None:
-    pytest.importorskip("onnxruntime")
-    proto: onnx.ModelProto = MODELS[name]
-    feeds, bindings = feeds_of(proto, {"batch": 1, "seq": 8, "past": 7})
-    plan = elk.compile(proto, machine("close pod"), bindings=bindings, policy="elk-dyn")
-    for whole, part in experts_of(plan, "gate_up_proj.weight", "down_proj.weight").values():
-        assert part == [whole[0], whole[1], whole[2] // CHIPS]
-    result = plan.emulate(feeds, check=True)
-    assert result.passed, result.checks
+def test_a_pod_computes_what_picked_experts_do(subtests: pytest.Subtests) -> None:
+    for name in ["mixtral", "mixtral decode"]:
+        with subtests.test(name=name):
+            pytest.importorskip("onnxruntime")
+            proto: onnx.ModelProto = MODELS[name]
+            feeds, bindings = feeds_of(proto, {"batch": 1, "seq": 8, "past": 7})
+            plan = elk.compile(proto, machine("close pod"), bindings=bindings, policy="elk-dyn")
+            for whole, part in experts_of(plan, "gate_up_proj.weight", "down_proj.weight").values():
+                assert part == [whole[0], whole[1], whole[2] // CHIPS]
+            result = plan.emulate(feeds, check=True)
+            assert result.passed, result.checks

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
 
 import elk
+import numpy as np
 import onnx
 import pytest
 from elk import models
 from elk.cli import main
-from onnx import TensorProto, helper
+from onnx import TensorProto
+from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
 from small_chips import tiny_pod
 
@@ -37,26 +40,30 @@ def collectives(plan: elk.Plan) -> list[dict[str, Any]]:
     return [row for row in rows(plan) if "collective" in row]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("topology", ["all_to_all", "mesh2d"])
-def test_a_sharded_decoder_breaks_no_rule(policy: str, topology: str) -> None:
-    plan = elk.compile(decoder(), tiny_pod(topology=topology), policy=policy)
-    assert plan.pod == "sharded"
-    assert broken_rules(plan) == []
-    assert plan.check() == []
-    assert len(collectives(plan)) >= 4
+def test_a_sharded_decoder_breaks_no_rule(subtests: pytest.Subtests) -> None:
+    for policy, topology in itertools.product(POLICIES, ["all_to_all", "mesh2d"]):
+        with subtests.test(policy=policy, topology=topology):
+            plan = elk.compile(decoder(), tiny_pod(topology=topology), policy=policy)
+            assert plan.pod == "sharded"
+            assert broken_rules(plan) == []
+            assert plan.check() == []
+            assert len(collectives(plan)) >= 4
 
 
-@pytest.mark.parametrize("chips", [3, 5])
-def test_sizes_that_are_no_multiple_of_the_chips_are_shared(chips: int) -> None:
-    plan = elk.compile(decoder(), tiny_pod(chips), policy="basic")
-    assert broken_rules(plan) == []
-    assert plan.check() == []
-    alone = elk.compile(decoder(), "tiny", policy="basic")
-    read = [sum(r["preload"]["hbm_bytes"] for r in rows(p) if r["preload"]) for p in (plan, alone)]
-    # Every chip reads as much as the first, whose parts are the longest.
-    assert read[1] < read[0] < 1.4 * read[1]
-    assert plan.simulate().latency_s == pytest.approx(plan.latency_s, rel=0.1)
+def test_sizes_that_are_no_multiple_of_the_chips_are_shared(subtests: pytest.Subtests) -> None:
+    for chips in [3, 5]:
+        with subtests.test(chips=chips):
+            plan = elk.compile(decoder(), tiny_pod(chips), policy="basic")
+            assert broken_rules(plan) == []
+            assert plan.check() == []
+            alone = elk.compile(decoder(), "tiny", policy="basic")
+            read = [
+                sum(r["preload"]["hbm_bytes"] for r in rows(p) if r["preload"])
+                for p in (plan, alone)
+            ]
+            # Every chip reads as much as the first, whose parts are the longest.
+            assert read[1] < read[0] < 1.4 * read[1]
+            assert plan.simulate().latency_s == pytest.approx(plan.latency_s, rel=0.1)
 
 
 def test_a_model_that_no_chip_holds_is_shared_until_it_fits() -> None:
@@ -141,38 +148,12 @@ def test_repeated_layers_stay_repeated() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("chips", [2, 4])
-def test_sharing_a_model_is_no_slower_than_pooling_or_one_chip(chips: int) -> None:
-    pod = tiny_pod(chips)
-    times = {}
-    for pods in ("sharded", "pooled"):
-        times[pods] = elk.compile(decoder(), pod, policy="elk-dyn", pod=pods).to_json()["raw_s"]
-    alone = elk.compile(decoder(), "tiny", policy="elk-dyn").to_json()["raw_s"]
-    assert times["sharded"] <= times["pooled"]
-    assert times["sharded"] <= alone
-
-
 def convolutions(layers: int = 3, channels: int = 64, size: int = 56) -> onnx.ModelProto:
     """Windows of three by three over eight images: a chip of 8 x 8 cores has rows to spare."""
-    shape = [8, channels, size, size]
-    nodes = [
-        helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"], name=f"conv{i}", pads=[1] * 4)
-        for i in range(layers)
-    ]
-    zeros = bytes(2 * channels * channels * 9)
-    graph = helper.make_graph(
-        nodes,
-        "convolutions",
-        [helper.make_tensor_value_info("x0", TensorProto.FLOAT16, shape)],
-        [helper.make_tensor_value_info(f"x{layers}", TensorProto.FLOAT16, shape)],
-        [
-            helper.make_tensor(
-                f"w{i}", TensorProto.FLOAT16, [channels, channels, 3, 3], zeros, raw=True
-            )
-            for i in range(layers)
-        ],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    weights = {f"w{i}": np.zeros((channels, channels, 3, 3), np.float16) for i in range(layers)}
+    nodes = [node("Conv", f"x{i} w{i}", f"x{i + 1}", pads=[1] * 4) for i in range(layers)]
+    inputs = {"x0": (TensorProto.FLOAT16, [8, channels, size, size])}
+    return model_of(nodes, inputs, [f"x{layers}"], weights)
 
 
 def test_where_one_machine_of_all_cores_is_faster_it_is_taken_and_said(tmp_path: Path) -> None:
@@ -230,6 +211,8 @@ def test_the_command_takes_both_pods(capsys: pytest.CaptureFixture[str]) -> None
         assert f"basic, {pod}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_pod_is_pooled_only_where_that_simulates_shorter() -> None:
     # DiT on 20 chips of a wafer: one machine is forecast to take less, for the forecast does not
     # know that what two chips shift to each other passes links between others.

@@ -42,33 +42,44 @@ def ran(name: str) -> elk.Run:
     return planned(name).simulate(fidelity="flows")
 
 
-@pytest.mark.parametrize("name", CHIPS)
-def test_the_parts_of_a_run_add_up(name: str) -> None:
-    plan, run = planned(name), ran(name)
-    assert run.fidelity == "flows"
-    assert sum(run.split_ps.values()) == run.total_ps
-    calls_ps = run.columns["compute_ps"] - run.columns["sram_contention_ps"]
-    assert round(sum(run.stalls().values()) * 1e12) + int(calls_ps.sum()) == run.total_ps
-    assert broken_rules(plan) == []
+def test_the_parts_of_a_run_add_up(subtests: pytest.Subtests) -> None:
+    for name in CHIPS:
+        with subtests.test(name=name):
+            plan, run = planned(name), ran(name)
+            assert run.fidelity == "flows"
+            assert sum(run.split_ps.values()) == run.total_ps
+            calls_ps = run.columns["compute_ps"] - run.columns["sram_contention_ps"]
+            assert round(sum(run.stalls().values()) * 1e12) + int(calls_ps.sum()) == run.total_ps
+            assert broken_rules(plan) == []
 
 
-@pytest.mark.parametrize("name", CHIPS)
-def test_it_moves_the_bytes_of_core(name: str) -> None:
-    core, flows = planned(name).simulate(fidelity="core"), ran(name)
-    for column in ("hbm_bytes", "loaded_bytes", "exchange_bytes", "received_bytes", "execution"):
-        assert np.array_equal(core.columns[column], flows.columns[column]), column
-    assert flows.utilisation["hbm"] * flows.latency_s == pytest.approx(
-        core.utilisation["hbm"] * core.latency_s
-    )
+def test_it_moves_the_bytes_of_core(subtests: pytest.Subtests) -> None:
+    for name in CHIPS:
+        with subtests.test(name=name):
+            core, flows = planned(name).simulate(fidelity="core"), ran(name)
+            for column in (
+                "hbm_bytes",
+                "loaded_bytes",
+                "exchange_bytes",
+                "received_bytes",
+                "execution",
+            ):
+                assert np.array_equal(core.columns[column], flows.columns[column]), column
+            assert flows.utilisation["hbm"] * flows.latency_s == pytest.approx(
+                core.utilisation["hbm"] * core.latency_s
+            )
 
 
-@pytest.mark.parametrize("name", CHIPS)
-def test_no_link_carries_more_than_it_can(name: str) -> None:
-    links = ran(name).links()
-    assert (links["bytes"] <= links["bytes_per_s"] * links["busy_s"] * (1 + 1e-9) + 1e-3).all()
-    assert (links["busy_s"] <= ran(name).latency_s).all()
-    assert links["used"].between(0, 1).all()
-    assert (links["bytes"] > 0).any()
+def test_no_link_carries_more_than_it_can(subtests: pytest.Subtests) -> None:
+    for name in CHIPS:
+        with subtests.test(name=name):
+            links = ran(name).links()
+            assert (
+                links["bytes"] <= links["bytes_per_s"] * links["busy_s"] * (1 + 1e-9) + 1e-3
+            ).all()
+            assert (links["busy_s"] <= ran(name).latency_s).all()
+            assert links["used"].between(0, 1).all()
+            assert (links["bytes"] > 0).any()
 
 
 def test_links_have_ends() -> None:
@@ -82,13 +93,14 @@ def test_links_have_ends() -> None:
     assert (ran("one port").links()["kind"] == "port in").sum() == 64
 
 
-@pytest.mark.parametrize("name", ["mesh", "all_to_all"])
-def test_links_are_drawn_as_a_heat_map(name: str) -> None:
-    axes = ran(name).plot("links")
-    cells = axes.images[0].get_array()
-    assert cells is not None
-    assert cells.shape == (8, 8)
-    assert cells.max() == pytest.approx(100 * ran(name).links()["used"].max())
+def test_links_are_drawn_as_a_heat_map(subtests: pytest.Subtests) -> None:
+    for name in ["mesh", "all_to_all"]:
+        with subtests.test(name=name):
+            axes = ran(name).plot("links")
+            cells = axes.images[0].get_array()
+            assert cells is not None
+            assert cells.shape == (8, 8)
+            assert cells.max() == pytest.approx(100 * ran(name).links()["used"].max())
 
 
 def test_links_are_counted_by_flows_alone() -> None:
@@ -134,14 +146,17 @@ def test_a_pickled_run_keeps_its_links() -> None:
     assert run.links().equals(ran("mesh").links())
 
 
-@pytest.mark.parametrize("pod", ["sharded", "pooled"])
-def test_pods_run_too(pod: str) -> None:
-    between = {"bytes_per_s": "10 GB/s", "latency_s": 5e-7, "sync_latency_s": 1e-7}
-    chip = TINY.replace(chips=2, inter_chip={**between, "topology": "ring"})
-    plan = elk.compile(MODELS / "nerf.onnx", chip, bindings={"rows": 256}, pod=pod, threads=1)
-    core, flows = plan.simulate(fidelity="core"), plan.simulate(fidelity="flows")
-    assert flows.total_ps == pytest.approx(core.total_ps, rel=0.1)
-    assert {"out of chip", "into chip"} <= set(flows.links()["kind"])
+def test_pods_run_too(subtests: pytest.Subtests) -> None:
+    for pod in ["sharded", "pooled"]:
+        with subtests.test(pod=pod):
+            between = {"bytes_per_s": "10 GB/s", "latency_s": 5e-7, "sync_latency_s": 1e-7}
+            chip = TINY.replace(chips=2, inter_chip={**between, "topology": "ring"})
+            plan = elk.compile(
+                MODELS / "nerf.onnx", chip, bindings={"rows": 256}, pod=pod, threads=1
+            )
+            core, flows = plan.simulate(fidelity="core"), plan.simulate(fidelity="flows")
+            assert flows.total_ps == pytest.approx(core.total_ps, rel=0.1)
+            assert {"out of chip", "into chip"} <= set(flows.links()["kind"])
 
 
 def test_on_all_to_all_flows_are_near_core() -> None:
@@ -149,23 +164,21 @@ def test_on_all_to_all_flows_are_near_core() -> None:
     assert ran("all_to_all").total_ps == pytest.approx(core.total_ps, rel=0.03)
 
 
-@pytest.mark.parametrize(
-    ("topology", "more", "drawn"),
-    [("mesh3d", {}, (4, 16)), ("groups", {"group_cores": 4}, (4, 16))],
-)
-def test_layers_and_groups_are_drawn_side_by_side(
-    topology: str, more: dict[str, Any], drawn: tuple[int, int]
-) -> None:
-    tiny = elk.chips.get("tiny")
-    chip = tiny.replace(topology=topology, hop_latency_s="1 ns", hbm=None, **more)
-    model = Path(__file__).parents[2] / "models" / "nerf.onnx"
-    run = elk.compile(model, chip, bindings={"rows": 64}, policy="basic").simulate(fidelity="flows")
-    cells = np.asarray(run.plot("links").images[0].get_array())
-    table = run.links()
-    owner = table["source"].fillna(table["destination"]).astype(int)
-    most = 100 * table["used"].groupby(owner).max()
-    assert cells.shape == drawn
-    for core in (0, 1, 5, 63):  # The innermost place is the layer, or the core of a group.
-        place, layer = divmod(core, 4)
-        row, column = divmod(place, 4)
-        assert cells[row, 4 * layer + column] == pytest.approx(most[core])
+def test_layers_and_groups_are_drawn_side_by_side(subtests: pytest.Subtests) -> None:
+    for topology, more, drawn in [("mesh3d", {}, (4, 16)), ("groups", {"group_cores": 4}, (4, 16))]:
+        with subtests.test(topology=topology, more=more, drawn=drawn):
+            tiny = elk.chips.get("tiny")
+            chip = tiny.replace(topology=topology, hop_latency_s="1 ns", hbm=None, **more)
+            model = Path(__file__).parents[2] / "models" / "nerf.onnx"
+            run = elk.compile(model, chip, bindings={"rows": 64}, policy="basic").simulate(
+                fidelity="flows"
+            )
+            cells = np.asarray(run.plot("links").images[0].get_array())
+            table = run.links()
+            owner = table["source"].fillna(table["destination"]).astype(int)
+            most = 100 * table["used"].groupby(owner).max()
+            assert cells.shape == drawn
+            for core in (0, 1, 5, 63):  # The innermost place is the layer, or the core of a group.
+                place, layer = divmod(core, 4)
+                row, column = divmod(place, 4)
+                assert cells[row, 4 * layer + column] == pytest.approx(most[core])

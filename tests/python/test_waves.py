@@ -33,13 +33,14 @@ def chip(sram_bytes: int, **changes: object) -> elk.Chip:
     return elk.chips.get("tiny").replace(**{**little, "hbm_bytes_per_s": 16e9, **changes})
 
 
-@pytest.mark.parametrize("policy", ["basic", "static", "elk-dyn", "elk-full"])
-def test_a_cache_that_leaves_no_room_for_the_next_goes_in_waves(policy: str) -> None:
-    plan = elk.compile(decoder(), chip(SRAM), policy=policy, effort="fast")
-    assert len(waves(plan)) >= 2 * 2 * CONFIG.layers
-    assert broken_rules(plan) == []
-    assert plan.check() == []
-    assert plan.bounds.lower_bound_s <= plan.simulate().latency_s
+def test_a_cache_that_leaves_no_room_for_the_next_goes_in_waves(subtests: pytest.Subtests) -> None:
+    for policy in ["basic", "static", "elk-dyn", "elk-full"]:
+        with subtests.test(policy=policy):
+            plan = elk.compile(decoder(), chip(SRAM), policy=policy, effort="fast")
+            assert len(waves(plan)) >= 2 * 2 * CONFIG.layers
+            assert broken_rules(plan) == []
+            assert plan.check() == []
+            assert plan.bounds.lower_bound_s <= plan.simulate().latency_s
 
 
 def test_where_nothing_is_large_nothing_goes_in_waves() -> None:
@@ -76,18 +77,20 @@ def assert_waves_compute_what_onnx_runtime_does(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["static", "elk-dyn"])
-def test_waves_compute_what_onnx_runtime_does(policy: str) -> None:
-    assert_waves_compute_what_onnx_runtime_does(chip(SRAM), policy)
+def test_waves_compute_what_onnx_runtime_does(subtests: pytest.Subtests) -> None:
+    for policy in ["static", "elk-dyn"]:
+        with subtests.test(policy=policy):
+            assert_waves_compute_what_onnx_runtime_does(chip(SRAM), policy)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("together", ["sharded", "pooled"])
-def test_so_do_waves_on_several_chips(together: str) -> None:
-    little = pod(1e12, 1e-10).replace(
-        core_count=4, port_cores=4, sram_bytes=SRAM, reserved_bytes=256, hbm_bytes_per_s=4e9
-    )
-    assert_waves_compute_what_onnx_runtime_does(little, "elk-dyn", together)
+def test_so_do_waves_on_several_chips(subtests: pytest.Subtests) -> None:
+    for together in ["sharded", "pooled"]:
+        with subtests.test(together=together):
+            little = pod(1e12, 1e-10).replace(
+                core_count=4, port_cores=4, sram_bytes=SRAM, reserved_bytes=256, hbm_bytes_per_s=4e9
+            )
+            assert_waves_compute_what_onnx_runtime_does(little, "elk-dyn", together)
 
 
 def test_a_saved_plan_in_waves_is_read_back_and_runs(tmp_path: Path) -> None:

@@ -45,47 +45,49 @@ def conv(size: int, kernel: int, **attrs: Any) -> WindowCase:
     return WindowCase("Conv", (1, 2, size), (kernel,), {"group": 1, **attrs}, 3, bias=True)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
+def test_windows_may_lie_in_the_padding(subtests: pytest.Subtests) -> None:
+    for case in [
         conv(5, 1, strides=[1], dilations=[1], pads=[1, 1]),  # Windows begin in the padding.
         conv(1, 1, strides=[9], dilations=[1], pads=[3, 0]),  # The only one ends in front.
         conv(2, 2, strides=[1], dilations=[3], pads=[1, 1]),  # The window surrounds the input.
         WindowCase("LpPool", (1, 2, 2), (2,), {"strides": [1], "dilations": [3], "pads": [1, 1]}),
-        WindowCase("MaxPool", (1, 2, 5), (2,), {"strides": [3], "dilations": [1], "pads": [0, 1],
-                                                "ceil_mode": 1}),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_windows_may_lie_in_the_padding(case: WindowCase) -> None:
-    assert differences([case]) == []
+        WindowCase(
+            "MaxPool",
+            (1, 2, 5),
+            (2,),
+            {"strides": [3], "dilations": [1], "pads": [0, 1], "ceil_mode": 1},
+        ),
+    ]:
+        with subtests.test(case=case):
+            assert differences([case]) == []
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
-def test_a_convolution_that_reads_only_padding_is_its_bias(dtype: Any) -> None:
-    pytest.importorskip("onnxruntime")
-    proto = proto_of(conv(1, 1, strides=[9], dilations=[1], pads=[3, 0]))
-    if dtype == np.uint8:
-        given = {"w": np.ones((3, 2, 1), dtype)}
-        inputs: Any = {"x": (onnx.TensorProto.UINT8, [1, 2, 1])}
-        proto = model_of([node("ConvInteger", "x w", "y", strides=[9], pads=[3, 0])],
-                         inputs, ["y"], given)  # fmt: skip
-    plan = elk.compile(proto, "tiny", policy="basic", threads=1)
-    found = plan.emulate({"x": np.ones((1, 2, 1), dtype)}, check=True)
-    assert found.passed
-    assert found["y"].shape == (1, 3, 1)
+def test_a_convolution_that_reads_only_padding_is_its_bias(subtests: pytest.Subtests) -> None:
+    for dtype in [np.float32, np.uint8]:
+        with subtests.test(dtype=dtype):
+            pytest.importorskip("onnxruntime")
+            proto = proto_of(conv(1, 1, strides=[9], dilations=[1], pads=[3, 0]))
+            if dtype == np.uint8:
+                given = {"w": np.ones((3, 2, 1), dtype)}
+                inputs: Any = {"x": (onnx.TensorProto.UINT8, [1, 2, 1])}
+                proto = model_of([node("ConvInteger", "x w", "y", strides=[9], pads=[3, 0])],
+                                 inputs, ["y"], given)  # fmt: skip
+            plan = elk.compile(proto, "tiny", policy="basic", threads=1)
+            found = plan.emulate({"x": np.ones((1, 2, 1), dtype)}, check=True)
+            assert found.passed
+            assert found["y"].shape == (1, 3, 1)
 
 
-@pytest.mark.parametrize("opset", [10, 19, 22])
-@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
-def test_the_last_window_of_a_pool_may_not_begin_in_the_padding(kind: str, opset: int) -> None:
+def test_the_last_window_of_a_pool_may_not_begin_in_the_padding(subtests: pytest.Subtests) -> None:
     """ONNX's inference of older versions says it may; no runtime lets it."""
-    pytest.importorskip("onnxruntime")
-    pool = node(kind, "x", "y", kernel_shape=[2], strides=[3], pads=[1, 1], ceil_mode=1)
-    proto = model_of([pool], {"x": [1, 1, 5]}, ["y"], opset=opset)
-    proto.graph.output[0].type.tensor_type.ClearField("shape")
-    model = assert_computes(proto)
-    assert model.outputs[0].shape == (1, 1, 2)
+    for opset, kind in itertools.product([10, 19, 22], ["MaxPool", "AveragePool"]):
+        with subtests.test(opset=opset, kind=kind):
+            pytest.importorskip("onnxruntime")
+            pool = node(kind, "x", "y", kernel_shape=[2], strides=[3], pads=[1, 1], ceil_mode=1)
+            proto = model_of([pool], {"x": [1, 1, 5]}, ["y"], opset=opset)
+            proto.graph.output[0].type.tensor_type.ClearField("shape")
+            model = assert_computes(proto)
+            assert model.outputs[0].shape == (1, 1, 2)
 
 
 def test_a_pool_that_is_padded_twice_is_padded_by_itself() -> None:
@@ -96,15 +98,16 @@ def test_a_pool_that_is_padded_twice_is_padded_by_itself() -> None:
         elk.load_model(proto_of(conv(5, 3, **twice)))
 
 
-@pytest.mark.parametrize(
-    ("attrs", "rule"), [({"auto_pad": "BOTH"}, "auto_pad"), ({"ceil_mode": 2}, "ceil_mode")]
-)
-def test_attributes_that_mean_nothing_are_refused(attrs: dict[str, Any], rule: str) -> None:
-    pool = node("MaxPool", "x", "y", kernel_shape=[2])
-    proto = model_of([pool], {"x": [1, 1, 5]}, ["y"])
-    proto.graph.node[0].attribute.extend(onnx.helper.make_attribute(*x) for x in attrs.items())
-    with pytest.raises(elk.UnsupportedModelError, match=f"attribute '{rule}' must be"):
-        elk.load_model(proto)
+def test_attributes_that_mean_nothing_are_refused(subtests: pytest.Subtests) -> None:
+    for attrs, rule in [({"auto_pad": "BOTH"}, "auto_pad"), ({"ceil_mode": 2}, "ceil_mode")]:
+        with subtests.test(attrs=attrs, rule=rule):
+            pool = node("MaxPool", "x", "y", kernel_shape=[2])
+            proto = model_of([pool], {"x": [1, 1, 5]}, ["y"])
+            proto.graph.node[0].attribute.extend(
+                onnx.helper.make_attribute(*x) for x in attrs.items()
+            )
+            with pytest.raises(elk.UnsupportedModelError, match=f"attribute '{rule}' must be"):
+                elk.load_model(proto)
 
 
 def test_a_shape_that_onnx_does_not_infer_is_an_internal_error(
@@ -117,15 +120,17 @@ def test_a_shape_that_onnx_does_not_infer_is_an_internal_error(
     assert caught.value.place == "node 'Relu_y'"
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [Result("f32", (2, 4)), Result("f32", (2, 3, 1)), Result("i64", (2, 3)), Result("f16", None)],
-    ids=str,
-)
-def test_results_are_held_against_types_and_sizes(wanted: Result) -> None:
-    made = Node("n", "Relu", {}, [], ["y"], 20)
-    values = {"y": constant("y", np.zeros((2, 3), np.float32))}
-    for fits in (Result("f32", (2, 3)), Result("f32", (2, None)), Result(None, None), None):
-        confirm(made, (fits,), values)
-    with pytest.raises(elk.InternalError, match="ONNX infers"):
-        confirm(made, (wanted,), values)
+def test_results_are_held_against_types_and_sizes(subtests: pytest.Subtests) -> None:
+    for wanted in [
+        Result("f32", (2, 4)),
+        Result("f32", (2, 3, 1)),
+        Result("i64", (2, 3)),
+        Result("f16", None),
+    ]:
+        with subtests.test(wanted=wanted):
+            made = Node("n", "Relu", {}, [], ["y"], 20)
+            values = {"y": constant("y", np.zeros((2, 3), np.float32))}
+            for fits in (Result("f32", (2, 3)), Result("f32", (2, None)), Result(None, None), None):
+                confirm(made, (fits,), values)
+            with pytest.raises(elk.InternalError, match="ONNX infers"):
+                confirm(made, (wanted,), values)

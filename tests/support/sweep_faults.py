@@ -18,11 +18,10 @@ PARENT: Final = 70  # ends the process that started the worker, too: on Dask, Da
 EXPECTED: Final = {
     SIGKILL: "worker_died",
     SIGSEGV: "worker_died",
-    ENDLESS: "timeout",
     MEMORY: "memory",
     EXCEPTION: "exception",
 }
-"""The code of each row, of those that leave the worker of Dask alone."""
+"""The code of each row, of those that end without a limit and leave the worker of Dask alone."""
 
 _FAULTS: Final = f"""
 import os, signal, time

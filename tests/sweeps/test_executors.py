@@ -58,12 +58,16 @@ def test_a_broken_pool_ends_the_sweep_and_keeps_what_is_done(
     assert left.resume(workers=1, retries=0).progress.done == len(sizes) - 1
 
 
-@pytest.mark.parametrize("caps", [Caps(seconds=1.0), Caps(memory_bytes=1 << 30)])
-def test_executors_take_no_caps(caps: Caps) -> None:
-    work = Work(sources=(), columns=())
-    with cf.ThreadPoolExecutor(1) as executor, pytest.raises(elk.InvalidInputError) as caught:
-        engine_of(executor, work, caps)
-    assert caught.value.code == "no_caps"
+def test_executors_take_no_caps(subtests: pytest.Subtests) -> None:
+    for caps in [Caps(seconds=1.0), Caps(memory_bytes=1 << 30)]:
+        with subtests.test(caps=caps):
+            work = Work(sources=(), columns=())
+            with (
+                cf.ThreadPoolExecutor(1) as executor,
+                pytest.raises(elk.InvalidInputError) as caught,
+            ):
+                engine_of(executor, work, caps)
+            assert caught.value.code == "no_caps"
 
 
 def test_batches_grow_and_shrink_with_what_points_take() -> None:
@@ -119,20 +123,25 @@ def perilous_definition() -> Definition:
     return define(base, {"rows": [*range(64, 124)]})
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_tasks_that_end_workers_are_found_and_no_others_blamed(tmp_path: Path, seed: int) -> None:
-    definition = perilous_definition()
-    store = Store.create(tmp_path / "s.elksweep", definition)
-    keys = [point.task.key for point in definition.points]
-    deadly = set(random.Random(seed).sample(keys, 3))
-    engine = Perilous(deadly, seed)
-    reported: list[Answer] = []
-    with store.coordinating():
-        Coordinator(store=store, engine=engine, retries=2, report=reported.extend).run(
-            Queue.of(store.open_tasks(), store.chips())
-        )
-    assert sorted(answer.key for answer in reported) == sorted(keys)
-    assert {answer.key for answer in reported if answer.code} == deadly
-    assert all(answer.message == "ended, 3 times" for answer in reported if answer.code)
-    assert all(3 <= engine.deaths[key] <= 4 for key in deadly)  # Once in company at the most.
-    store.close()
+def test_tasks_that_end_workers_are_found_and_no_others_blamed(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    for seed in range(4):
+        with subtests.test(seed=seed):
+            definition = perilous_definition()
+            store = Store.create(tmp_path / f"{seed}.elksweep", definition)
+            keys = [point.task.key for point in definition.points]
+            deadly = set(random.Random(seed).sample(keys, 3))
+            engine = Perilous(deadly, seed)
+            reported: list[Answer] = []
+            with store.coordinating():
+                Coordinator(store=store, engine=engine, retries=2, report=reported.extend).run(
+                    Queue.of(store.open_tasks(), store.chips())
+                )
+            assert sorted(answer.key for answer in reported) == sorted(keys)
+            assert {answer.key for answer in reported if answer.code} == deadly
+            assert all(answer.message == "ended, 3 times" for answer in reported if answer.code)
+            assert all(
+                3 <= engine.deaths[key] <= 4 for key in deadly
+            )  # Once in company at the most.
+            store.close()

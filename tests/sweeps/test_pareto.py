@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 
@@ -29,16 +30,16 @@ def beaten_by_some(values: np.ndarray, i: int) -> bool:
     return bool(np.any(no_larger & np.any(values < values[i], axis=1)))
 
 
-@pytest.mark.parametrize("objectives", [2, 3, 4])
-@pytest.mark.parametrize("levels", [3, 20, None])
-def test_a_front_is_what_no_other_point_beats(objectives: int, levels: int | None) -> None:
-    rng = np.random.default_rng(objectives)
-    for count in (1, 2, 7, 60, 300):
-        values = rng.random((count, objectives))
-        if levels is not None:
-            values = np.floor(values * levels)  # many ties
-        wanted = [not beaten_by_some(values, i) for i in range(count)]
-        assert front_of(values).tolist() == wanted
+def test_a_front_is_what_no_other_point_beats(subtests: pytest.Subtests) -> None:
+    for objectives, levels in itertools.product([2, 3, 4], [3, 20, None]):
+        with subtests.test(objectives=objectives, levels=levels):
+            rng = np.random.default_rng(objectives)
+            for count in (1, 2, 7, 60, 300):
+                values = rng.random((count, objectives))
+                if levels is not None:
+                    values = np.floor(values * levels)  # many ties
+                wanted = [not beaten_by_some(values, i) for i in range(count)]
+                assert front_of(values).tolist() == wanted
 
 
 def test_a_front_longer_than_a_block_keeps_all_of_it() -> None:
@@ -48,14 +49,15 @@ def test_a_front_longer_than_a_block_keeps_all_of_it() -> None:
     assert front_of(mixed).sum() == np.isin(mixed[:, 0], x).sum()
 
 
-@pytest.mark.parametrize("objectives", [1, 2, 3])
-def test_hypervolumes_are_those_of_counted_cells(objectives: int) -> None:
-    rng = np.random.default_rng(objectives)
-    for _ in range(20):
-        points = rng.integers(0, 6, (rng.integers(1, 9), objectives)).astype(float)
-        cells = np.stack(np.meshgrid(*[np.arange(5)] * objectives, indexing="ij"), axis=-1)
-        covered = (cells[..., None, :] >= points).all(axis=-1).any(axis=-1)
-        assert hypervolume(points, [5.0] * objectives) == pytest.approx(covered.sum())
+def test_hypervolumes_are_those_of_counted_cells(subtests: pytest.Subtests) -> None:
+    for objectives in [1, 2, 3]:
+        with subtests.test(objectives=objectives):
+            rng = np.random.default_rng(objectives)
+            for _ in range(20):
+                points = rng.integers(0, 6, (rng.integers(1, 9), objectives)).astype(float)
+                cells = np.stack(np.meshgrid(*[np.arange(5)] * objectives, indexing="ij"), axis=-1)
+                covered = (cells[..., None, :] >= points).all(axis=-1).any(axis=-1)
+                assert hypervolume(points, [5.0] * objectives) == pytest.approx(covered.sum())
 
 
 def test_a_front_of_a_sweep_has_no_forecasts_and_no_beaten_point(sweep: elk.Sweep) -> None:
@@ -81,21 +83,19 @@ def test_a_front_is_drawn_with_units(sweep: elk.Sweep) -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("latency (µs)", "HBM bandwidth (GB/s)")
 
 
-@pytest.mark.parametrize(
-    ("objectives", "word"),
-    [
+def test_objectives_that_are_none_are_refused(sweep: elk.Sweep, subtests: pytest.Subtests) -> None:
+    for objectives, word in [
         (("latency_s",), "two different objectives"),
         (("latency_s", "-latency_s"), "two different objectives"),
         (("latency_s", "energy"), "did you mean 'energy_j'"),
         (("latency_s", "energy_j"), "no point has energy_j"),
         (("latency_s", "binds"), "column of numbers"),
-    ],
-)
-def test_objectives_that_are_none_are_refused(
-    sweep: elk.Sweep, objectives: tuple[str, ...], word: str
-) -> None:
-    with pytest.raises(elk.InvalidInputError, match=word):
-        sweep.pareto(*objectives)
+    ]:
+        with (
+            subtests.test(objectives=objectives, word=word),
+            pytest.raises(elk.InvalidInputError, match=word),
+        ):
+            sweep.pareto(*objectives)
 
 
 def test_ratios_are_of_points_that_differ_in_one_axis(sweep: elk.Sweep) -> None:

@@ -132,9 +132,10 @@ def test_samples_and_results_are_drawn_as_points() -> None:
     assert used.get_xlabel() == "HBM use"
 
 
-@pytest.mark.parametrize(
-    ("given", "word"),
-    [
+def test_wrong_words_are_refused_with_the_right_ones(
+    sweep: elk.Sweep, subtests: pytest.Subtests
+) -> None:
+    for given, word in [
         ({"x": "hbm_bandwith"}, "did you mean 'hbm_bandwidth'"),
         ({"y": "latency"}, "did you mean 'latency_s'"),
         ({"y": "energy_j"}, "no point has energy_j"),
@@ -144,13 +145,12 @@ def test_samples_and_results_are_drawn_as_points() -> None:
         ({"hue": "binds", "kind": "line"}, "scatter"),
         ({"where": {"sram": "48 KiB"}}, "there are 16 KiB, 24 KiB"),
         ({"where": {"rowz": 1}}, "did you mean 'rows'"),
-    ],
-)
-def test_wrong_words_are_refused_with_the_right_ones(
-    sweep: elk.Sweep, given: dict[str, Any], word: str
-) -> None:
-    with pytest.raises(elk.InvalidInputError, match=word):
-        sweep.plot(**given)
+    ]:
+        with (
+            subtests.test(given=given, word=word),
+            pytest.raises(elk.InvalidInputError, match=word),
+        ):
+            sweep.plot(**given)
 
 
 def test_columns_are_called_as_people_do() -> None:

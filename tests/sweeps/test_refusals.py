@@ -49,9 +49,8 @@ def test_everything_that_is_wrong_with_a_call_is_said_at_once(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "message", "remedy"),
-    [
+def test_a_refusal_names_what_is_wrong(subtests: pytest.Subtests) -> None:
+    for given, message, remedy in [
         ({"chip": "tinny"}, "no chip is called 'tinny'", "did you mean 'tiny'?"),
         ({"chip": None}, "chip must be a preset, a chip file or an elk.Chip", "elk.chips.names"),
         ({"model": None}, "model must be a path", "llama2-13b"),
@@ -69,13 +68,12 @@ def test_everything_that_is_wrong_with_a_call_is_said_at_once(tmp_path: Path) ->
         ({"store": 3}, "store must be the path of a file", ""),
         ({"where": [lambda _: True, 3]}, "where must be a function", "lambda point"),
         ({"keep": 3}, "keep must be names of results", ""),
-    ],
-)
-def test_a_refusal_names_what_is_wrong(given: dict[str, Any], message: str, remedy: str) -> None:
-    call = {"space": {"rows": 64}, **given}
-    with pytest.raises(elk.InvalidInputError, match=message) as caught:
-        swept(call.pop("space"), **call)
-    assert remedy in (caught.value.remedy or "")
+    ]:
+        with subtests.test(given=given, message=message, remedy=remedy):
+            call = {"space": {"rows": 64}, **given}
+            with pytest.raises(elk.InvalidInputError, match=message) as caught:
+                swept(call.pop("space"), **call)
+            assert remedy in (caught.value.remedy or "")
 
 
 def test_a_loaded_model_whose_weights_are_too_large_is_refused_with_its_sizes(
@@ -93,9 +91,8 @@ def test_an_error_that_says_its_place_stays_what_it_is() -> None:
         swept({"policy": ["static"]})
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
+def test_values_may_be_any_iterable(subtests: pytest.Subtests) -> None:
+    for values in [
         np.array([64, 128]),
         np.array([64, 128], dtype=np.int16),
         pd.Series([64, 128], index=["a", "b"]),
@@ -105,13 +102,11 @@ def test_an_error_that_says_its_place_stays_what_it_is() -> None:
         frozenset({128, 64}),
         pd.Index([64, 128]),
         {64: "a", 128: "b"}.keys(),
-    ],
-    ids=lambda values: type(values).__name__,
-)
-def test_values_may_be_any_iterable(values: Any) -> None:
-    made = defined({"rows": values})
-    assert [point.values for point in made.points] == [(64,), (128,)]
-    assert all(type(point.values[0]) is int for point in made.points)
+    ]:
+        with subtests.test(values=values):
+            made = defined({"rows": values})
+            assert [point.values for point in made.points] == [(64,), (128,)]
+            assert all(type(point.values[0]) is int for point in made.points)
 
 
 def test_one_value_and_a_table_of_points() -> None:

@@ -46,24 +46,25 @@ def power(a: float, b: float, w: str, n: float) -> float:
     return float(1e-3 * a**-2 * b**0.5 * {"x": 1.0, "y": 2.0, "z": 1.5}[w] * n**0)
 
 
-@pytest.mark.parametrize("part", [1.0, 0.3])
-def test_powers_have_their_exponents_and_shares(part: float) -> None:
-    found = sensitivity(Known(AXES, power, part), "latency_s", None)
-    shares = {share.axis: share for share in found.shares}
-    parts = {"a": 4.0, "b": 0.25}
-    logs = float(np.log([1.0, 2, 4, 8, 16]).var())
-    wanted = {name: weight * logs for name, weight in parts.items()}
-    wanted["w"] = float(np.log([1.0, 2.0, 1.5]).var())
-    whole = sum(wanted.values())
-    for name, variance in wanted.items():
-        assert shares[name].alone == pytest.approx(variance / whole, abs=0.02 / part)
-        assert shares[name].total == pytest.approx(variance / whole, abs=0.02 / part)
-    assert shares["n"].total < 0.02
-    assert shares["a"].elasticity == pytest.approx(-2, abs=0.2)
-    assert (shares["a"].least, shares["a"].most) == (16, 1)
-    assert (shares["w"].elasticity, shares["w"].least, shares["w"].most) == (None, "x", "y")
-    assert found.shares[0].axis == "a"
-    assert found.told > 0.99
+def test_powers_have_their_exponents_and_shares(subtests: pytest.Subtests) -> None:
+    for part in [1.0, 0.3]:
+        with subtests.test(part=part):
+            found = sensitivity(Known(AXES, power, part), "latency_s", None)
+            shares = {share.axis: share for share in found.shares}
+            parts = {"a": 4.0, "b": 0.25}
+            logs = float(np.log([1.0, 2, 4, 8, 16]).var())
+            wanted = {name: weight * logs for name, weight in parts.items()}
+            wanted["w"] = float(np.log([1.0, 2.0, 1.5]).var())
+            whole = sum(wanted.values())
+            for name, variance in wanted.items():
+                assert shares[name].alone == pytest.approx(variance / whole, abs=0.02 / part)
+                assert shares[name].total == pytest.approx(variance / whole, abs=0.02 / part)
+            assert shares["n"].total < 0.02
+            assert shares["a"].elasticity == pytest.approx(-2, abs=0.2)
+            assert (shares["a"].least, shares["a"].most) == (16, 1)
+            assert (shares["w"].elasticity, shares["w"].least, shares["w"].most) == (None, "x", "y")
+            assert found.shares[0].axis == "a"
+            assert found.told > 0.99
 
 
 def test_what_axes_explain_together_is_in_their_totals_alone() -> None:

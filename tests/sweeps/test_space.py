@@ -80,9 +80,8 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     assert "4 things are wrong" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("space", "word"),
-    [
+def test_wrong_spaces_are_refused(subtests: pytest.Subtests) -> None:
+    for space, word in [
         ({"rows": []}, "no values"),
         ({"rows": [64], "bindings.rows": [64]}, "changes the same as axis"),
         ({"rows": [64], "link_bandwidth": [1e9], "total_link_bandwidth": [1e12]}, "the same"),
@@ -93,11 +92,12 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         ({"policy": ["static"]}, "rows"),
         (3, "must be a mapping"),
         ([{"rows": 64}, {"batch": 64}], "point 1 has the axes"),
-    ],
-)
-def test_wrong_spaces_are_refused(space: object, word: str) -> None:
-    with pytest.raises(elk.InvalidInputError, match=word):
-        defined(space)
+    ]:
+        with (
+            subtests.test(space=space, word=word),
+            pytest.raises(elk.InvalidInputError, match=word),
+        ):
+            defined(space)
 
 
 def test_a_chip_that_cannot_be_is_a_row_unless_no_point_has_one() -> None:

@@ -82,9 +82,8 @@ def test_a_file_is_the_call_that_it_writes(folder: Path) -> None:
     assert [row["finished_at"] for row in again.rows()] == [r["finished_at"] for r in sweep.rows()]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_spaces_of_files(folder: Path, subtests: pytest.Subtests) -> None:
+    for text, expected in [
         ("[space]\nrows = 64\npolicy = ['static', 'basic']", [(64, "static"), (64, "basic")]),
         ("[space]\nrows = { logspace = [64, 256, 3] }", [(64,), (128,), (256,)]),
         ("[zip]\nrows = [64, 128]\nsram = ['64 KiB', '128 KiB']", [(64, 65_536), (128, 131_072)]),
@@ -105,10 +104,9 @@ def test_a_file_is_the_call_that_it_writes(folder: Path) -> None:
             "[space]\nrows = [8, 32, 64]\ncores = [8, 16]",
             [(32, 8), (32, 16), (64, 16)],
         ),
-    ],
-)
-def test_spaces_of_files(folder: Path, text: str, expected: list[tuple[Any, ...]]) -> None:
-    assert points(folder, text) == expected
+    ]:
+        with subtests.test(text=text, expected=expected):
+            assert points(folder, text) == expected
 
 
 def test_samples_of_files_are_those_of_calls(folder: Path) -> None:
@@ -211,9 +209,8 @@ def test_axes_and_values_that_the_sweep_refuses_have_lines_too(folder: Path) -> 
     assert "sweep.toml:5: union.0.sram must be a size" in found
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "message", "remedy"),
-    [
+def test_a_fault_has_its_line(folder: Path, subtests: pytest.Subtests) -> None:
+    for text, line, message, remedy in [
         ('chip = "tiny"\n[space]\nrows = 1', 1, "model is missing", "write model ="),
         (HEAD + "[run]\nworkers = 1", 1, "space is missing", "[space]"),
         (HEAD + "[space]\nmodel = 'nerf.onnx'\nrows = 1", 1, "model is an axis, too", "one of"),
@@ -232,15 +229,12 @@ def test_axes_and_values_that_the_sweep_refuses_have_lines_too(folder: Path) -> 
         (HEAD + "[space]\nrows = [1", 4, "this is not TOML", "write TOML"),
         (HEAD.replace("tiny", "tinny") + "[space]\nrows = 1", 2, "no chip is called", "'tiny'?"),
         (HEAD.replace('"tiny"', "3") + "[space]\nrows = 1", 2, "chip must be a text", ""),
-    ],
-)
-def test_a_fault_has_its_line(
-    folder: Path, text: str, line: int, message: str, remedy: str
-) -> None:
-    error = refused(folder, text)
-    assert error.place == f"{folder / 'sweep.toml'}:{line}"
-    assert message in error.message
-    assert remedy in (error.remedy or "")
+    ]:
+        with subtests.test(text=text, line=line, message=message, remedy=remedy):
+            error = refused(folder, text)
+            assert error.place == f"{folder / 'sweep.toml'}:{line}"
+            assert message in error.message
+            assert remedy in (error.remedy or "")
 
 
 def test_files_that_are_none(folder: Path) -> None:

@@ -119,14 +119,15 @@ def test_people_can_read_the_file(tmp_path: Path) -> None:
     assert all(latency_s > 0 for *_, latency_s in rows)
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"x" * 100])
-def test_what_is_no_store_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "x.elksweep"
-    path.write_bytes(content)
-    with pytest.raises(elk.SweepStoreError):
-        elk.sweep.open(path)
-    with pytest.raises(elk.SweepStoreError):
-        elk.sweep.open(tmp_path / "missing.elksweep")
+def test_what_is_no_store_is_refused(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for content in [b"", b"no database", b"SQLite format 3\0" + b"x" * 100]:
+        with subtests.test(content=content):
+            path = tmp_path / "x.elksweep"
+            path.write_bytes(content)
+            with pytest.raises(elk.SweepStoreError):
+                elk.sweep.open(path)
+            with pytest.raises(elk.SweepStoreError):
+                elk.sweep.open(tmp_path / "missing.elksweep")
 
 
 def test_a_disk_that_refuses_keeps_what_was_recorded(

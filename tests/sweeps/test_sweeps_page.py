@@ -29,6 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_tables_are_what_their_command_prints() -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "tables" / "sweep_tables.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -66,6 +67,7 @@ def test_tables_of_a_store_are_those_of_the_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_python_of_the_page_runs(folder: Path) -> None:
     code = "\n".join(blocks("python")).replace("workers=2", "workers=0")
     drawn = f"import matplotlib\nmatplotlib.use('Agg')\n{code}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import elk
 import pytest
@@ -17,9 +16,10 @@ def plan() -> elk.Plan:
     return elk.compile(MODEL, "tiny", bindings={"rows": 512}, policy="static")
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "fields"),
-    [
+def test_a_changed_chip_gives_the_plan_of_a_compile_for_it(
+    plan: elk.Plan, subtests: pytest.Subtests
+) -> None:
+    for name, change, fields in [
         ("hbm_bandwidth", "+10 %", {"hbm_bandwidth": 70.4e9}),
         ("hbm_bandwidth", "x0.05", {"hbm_bandwidth": 3.2e9}),
         ("link_bandwidth", "-50%", {"link_bytes_per_s": 2e9}),
@@ -29,19 +29,16 @@ def plan() -> elk.Plan:
         ("sram", "32 KiB", {"sram_bytes": 32_768}),
         ("total_link_bandwidth", "x2", {"link_bytes_per_s": 8e9}),
         ("hbm_bandwidth_per_core", "x2", {"hbm_bandwidth": 128e9}),
-    ],
-)
-def test_a_changed_chip_gives_the_plan_of_a_compile_for_it(
-    plan: elk.Plan, name: str, change: Any, fields: dict[str, Any]
-) -> None:
-    found = elk.what_if(plan, name, change)
-    chip = elk.chips.get("tiny").replace(**fields)
-    wanted = elk.compile(MODEL, chip, bindings={"rows": 512}, policy="static")
-    assert found.changed == wanted
-    assert found.latency_s == (plan.simulate().latency_s, wanted.simulate().latency_s)
-    assert found.change == pytest.approx(found.latency_s[1] / found.latency_s[0] - 1)
-    assert found.binds[0] in ("HBM", "execution", "links")
-    assert f"{100 * found.change:+.2f} %" in found.summary()
+    ]:
+        with subtests.test(name=name, change=change, fields=fields):
+            found = elk.what_if(plan, name, change)
+            chip = elk.chips.get("tiny").replace(**fields)
+            wanted = elk.compile(MODEL, chip, bindings={"rows": 512}, policy="static")
+            assert found.changed == wanted
+            assert found.latency_s == (plan.simulate().latency_s, wanted.simulate().latency_s)
+            assert found.change == pytest.approx(found.latency_s[1] / found.latency_s[0] - 1)
+            assert found.binds[0] in ("HBM", "execution", "links")
+            assert f"{100 * found.change:+.2f} %" in found.summary()
 
 
 def test_sizes_and_options_can_be_changed(plan: elk.Plan) -> None:
@@ -73,9 +70,8 @@ def test_a_plan_of_a_file_needs_its_model(plan: elk.Plan, tmp_path: Path) -> Non
         elk.what_if(read, "hbm_bandwidth", "x2", model=elk.load_model(MODEL, bindings={"rows": 64}))
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "word"),
-    [
+def test_wrong_changes_are_refused(plan: elk.Plan, subtests: pytest.Subtests) -> None:
+    for name, change, word in [
         ("hbm_bandwith", "x2", "did you mean 'hbm_bandwidth'"),
         ("hbm_bandwidth", "more", "must be a bandwidth"),
         ("hbm_bandwidth", "20 TB", "must be a bandwidth"),
@@ -83,11 +79,12 @@ def test_a_plan_of_a_file_needs_its_model(plan: elk.Plan, tmp_path: Path) -> Non
         ("chip", "a100", "cannot be changed"),
         ("fidelity", "core", "cannot be changed"),
         ("topology", "+10 %", "of which there is no part"),
-    ],
-)
-def test_wrong_changes_are_refused(plan: elk.Plan, name: str, change: str, word: str) -> None:
-    with pytest.raises(elk.InvalidInputError, match=word):
-        elk.what_if(plan, name, change)
+    ]:
+        with (
+            subtests.test(name=name, change=change, word=word),
+            pytest.raises(elk.InvalidInputError, match=word),
+        ):
+            elk.what_if(plan, name, change)
 
 
 def test_every_total_is_what_the_chip_made_for_it_has() -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import elk
@@ -16,6 +15,7 @@ from elk.sweeps.definition import Task
 from elk.sweeps.engine import GIVEN_BACK, Batch, Caps, Lost, Work
 from elk.sweeps.evaluate import Answer
 from elk.sweeps.local import LocalEngine
+from patience import wait_until
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 
@@ -32,10 +32,9 @@ def test_each_fault_costs_its_own_point(tmp_path: Path) -> None:
     sweep = elk.sweep(
         MODEL,
         "tiny",
-        {"rows": [*range(60, 70), *range(71, 77)], "policy": ["static"]},
+        {"rows": [*range(60, 67), *range(68, 70), *range(71, 77)], "policy": ["static"]},
         store=tmp_path / "s.elksweep",
         workers=2,
-        timeout_s=10,
         memory_bytes="700 MB",
         retries=1,
     )
@@ -44,7 +43,10 @@ def test_each_fault_costs_its_own_point(tmp_path: Path) -> None:
     assert failed == sweep_faults.EXPECTED
     assert "SIGKILL, 2 times" in rows[65]["message"]
     assert "SIGSEGV" in rows[66]["message"]
-    assert "TypeError" in str(sweep[9].traceback)
+    assert "TypeError" in str(sweep[8].traceback)
+    endless = {"rows": [sweep_faults.ENDLESS], "policy": ["static"]}
+    (row,) = elk.sweep(MODEL, "tiny", endless, workers=1, timeout_s=1, retries=0).rows()
+    assert row["code"] == "timeout"
 
 
 def large(number: int) -> Task:
@@ -55,14 +57,12 @@ def large(number: int) -> Task:
 
 def answers(engine: LocalEngine, count: int) -> list[Answer | Lost]:
     found: list[Answer | Lost] = []
-    until_s = time.monotonic() + 120
-    while len(found) < count and time.monotonic() < until_s:
+    while len(found) < count:
         found += engine.wait(0.1)
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 @pytest.mark.usefixtures("faults")
 def test_pipes_full_both_ways_hold_nobody_up() -> None:
     engine = LocalEngine(1, Work(sources=(), columns=()), Caps())
@@ -103,16 +103,6 @@ def test_workers_that_never_start_end_the_sweep(monkeypatch: pytest.MonkeyPatch)
         engine.close()
 
 
-@pytest.mark.slow
-def test_workers_give_what_this_process_gives(tmp_path: Path) -> None:
-    space = {"rows": [64, 128], "hbm_bandwidth": ["32 GB/s", "96 GB/s"], "policy": ["elk-full"]}
-    here = elk.sweep(MODEL, "tiny", space, store=tmp_path / "a.elksweep", workers=0)
-    there = elk.sweep(MODEL, "tiny", space, store=tmp_path / "b.elksweep", workers=2)
-    for sweep, name in ((here, "a.parquet"), (there, "b.parquet")):
-        sweep.save(tmp_path / name, timed=False)
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-
-
 SCRIPT = """
 import sys, elk
 elk.sweep({model!r}, "tiny", {{"rows": [*range(64, 94)], "policy": ["basic", "static"]}},
@@ -125,29 +115,32 @@ def finished(sweep: elk.Sweep) -> dict[int, str]:
     return {row["point"]: row["finished_at"] for row in sweep.rows() if row["finished_at"]}
 
 
-def killed_after(seconds: float, store: Path) -> int:
-    """Starts the sweep, kills its coordinator, and returns how many points are done then."""
+def done(store: Path) -> int:
+    """How many points are done; none of a store that is being made."""
+    try:
+        return elk.sweep.open(store).progress.done
+    except elk.SweepStoreError:
+        return 0
+
+
+def kill_when(count: int, store: Path) -> None:
+    """Starts the sweep, and kills its coordinator once so many points are done."""
     command = [sys.executable, "-c", SCRIPT.format(model=str(MODEL)), str(store)]
-    process = subprocess.Popen(command, start_new_session=True)
-    time.sleep(seconds)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    return elk.sweep.open(store).progress.done if store.exists() else 0
+    with subprocess.Popen(command, start_new_session=True) as process:
+        wait_until(lambda: done(store) >= count or process.poll() is not None)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.slow
 def test_a_killed_coordinator_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     store = tmp_path / "s.elksweep"
     reported: dict[int, str] = {}
-    for _ in range(3):
-        killed_after(2.0, store)
-        if not store.exists():
-            continue
-        now = {
-            r["point"]: r["finished_at"] for r in elk.sweep.open(store).rows() if r["finished_at"]
-        }
+    for count in (1, 10):
+        kill_when(count, store)
+        now = finished(elk.sweep.open(store))
         assert now.items() >= reported.items()
         reported = now
+    assert len(reported) < 60
     killed = elk.sweep.open(store).resume(workers=2)
     assert finished(killed).items() >= reported.items()
     assert killed.progress.done == 60
@@ -156,7 +149,7 @@ def test_a_killed_coordinator_loses_nothing_and_repeats_nothing(tmp_path: Path) 
         "tiny",
         {"rows": [*range(64, 94)], "policy": ["basic", "static"]},
         store=tmp_path / "whole.elksweep",
-        workers=2,
+        workers=0,
     )
     for sweep, name in ((killed, "a.parquet"), (whole, "b.parquet")):
         sweep.save(tmp_path / name, timed=False)
