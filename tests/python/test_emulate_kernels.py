@@ -59,7 +59,7 @@ def numbers_of(case: Any, cut: Any) -> str:
 
 
 def assert_right(names: Iterable[str], cut: Any, enough: int) -> None:
-    """Of these cases at least so many are right and none is wrong; the others are refused."""
+    """At least so many of the named cases are right, none is wrong, and the others are refused."""
     wrong: dict[str, str] = {}
     found: Counter[str] = Counter()
     for name in names:

@@ -8,7 +8,6 @@ import numpy as np
 import onnx
 import pytest
 from each_case import each
-from elk import _core
 from elk.model.model import Model, load_model
 from graph_reference import evaluate
 from onnx_graphs import I64, assert_computes, ints, model_of, node, random_feeds

@@ -97,7 +97,8 @@ def expect_as_afresh(
 
 @pytest.mark.slow
 def test_policies_in_any_order_are_as_afresh(subtests: pytest.Subtests) -> None:
-    for case, (load, machine) in CASES.items():
+    for case in ("mesh", "sharded", "no HBM"):
+        load, machine = CASES[case]
         with subtests.test(case=case):
             expect_as_afresh(load, machine(), random.Random(case), 2)
 

@@ -69,9 +69,10 @@ def test_a_unit_is_used_when_something_uses_it() -> None:
 
 def test_impossible_parts_are_refused(subtests: pytest.Subtests) -> None:
     for bins in [0, -1, 2_000_000]:
-        with subtests.test(bins=bins), pytest.raises(
-                elk.InvalidInputError, match=f"bins must be from 1 to .* got {bins}"
-            ):
+        with (
+            subtests.test(bins=bins),
+            pytest.raises(elk.InvalidInputError, match=f"bins must be from 1 to .* got {bins}"),
+        ):
             ran("tiny").utilisation_over_time(bins)
 
 

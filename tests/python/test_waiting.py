@@ -18,6 +18,14 @@ from elk.base.waiting import interruptible, watched
 from patience import wait_until
 
 
+@pytest.fixture(autouse=True)
+def interruptible_process() -> Iterator[None]:
+    """A shell starts what runs in the background with interrupts ignored; the tests send some."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def small() -> elk.Model:
     return elk.load_model("models/nerf.onnx", bindings={"rows": 64})
