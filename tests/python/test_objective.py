@@ -7,6 +7,7 @@ import json
 import math
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import elk
 import pytest
@@ -259,7 +260,7 @@ def test_of_equal_finalists_the_plan_for_latency_is_taken() -> None:
 
 
 def test_an_objective_that_fails_says_how(subtests: pytest.Subtests) -> None:
-    for objective, policy, says in [
+    cases: list[tuple[Any, str, str]] = [
         (lambda latency_s: latency_s, "basic", "got TypeError: "),
         (lambda *of: of[0] / (of[1] * 0.0), "basic", "got ZeroDivisionError"),
         (lambda *_: "x", "basic", "got ValueError"),
@@ -267,7 +268,8 @@ def test_an_objective_that_fails_says_how(subtests: pytest.Subtests) -> None:
         (lambda *of: of[0], "ideal", "got 'ideal'"),
         (lambda *of: of[0], "best", "got 'best'"),
         (3, "basic", "must be one of 'latency', 'energy', 'edp', got 3"),
-    ]:
+    ]
+    for objective, policy, says in cases:
         with subtests.test(objective=objective, policy=policy, says=says):
             with pytest.raises(elk.InvalidInputError) as caught:
                 elk.compile(

@@ -167,7 +167,7 @@ def test_a_mesh_says_what_its_edges_let_through() -> None:
 
 
 def test_a_wrong_option_is_refused_by_name(subtests: pytest.Subtests) -> None:
-    for options, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"policy": "elk-ful"}, "policy must be one of 'elk-full'"),
         ({"policy": "t10"}, "'t10' is not there yet"),
         ({"policy": "vgm"}, "'vgm' is not there yet"),
@@ -177,7 +177,8 @@ def test_a_wrong_option_is_refused_by_name(subtests: pytest.Subtests) -> None:
         ({"max_padding": -1.0}, "max_padding must be a number of at least 0"),
         ({"max_padding": 0.5}, "max_padding must be 0 or at least 1, got 0.5"),
         ({"max_padding": float("nan")}, "max_padding must be a number of at least 0"),
-    ]:
+    ]
+    for options, message in cases:
         with subtests.test(options=options, message=message):
             with pytest.raises(elk.InvalidInputError) as raised:
                 elk.compile(perceptron(), "tiny", bindings={"rows": 32}, **options)

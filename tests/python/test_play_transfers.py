@@ -131,7 +131,7 @@ def test_exclusive_links_take_turns() -> None:
 
 
 def test_a_wrong_row_is_named(subtests: pytest.Subtests) -> None:
-    for row, message in [
+    cases: list[tuple[Any, str]] = [
         ((64, 0, 1, 0.0), "row 1: the source must be a core from 0 to 63, got 64"),
         ((0, -1, 1, 0.0), "row 1: the destination must be a core from 0 to 63, got -1"),
         ((0, 1, -1, 0.0), "row 1: bytes must be from 0 to 1099511627776, got -1"),
@@ -144,7 +144,8 @@ def test_a_wrong_row_is_named(subtests: pytest.Subtests) -> None:
         ((0, 1, True, 0.0), "row 1: bytes must be a whole number, got True"),
         ((0, 1, 1), "row 1 must be source core, destination core, bytes and start"),
         (7, "row 1 must be source core, destination core, bytes and start"),
-    ]:
+    ]
+    for row, message in cases:
         with (
             subtests.test(row=row, message=message),
             pytest.raises(elk.InvalidInputError, match=message),

@@ -217,9 +217,9 @@ def test_few_tile_models_are_kept() -> None:
 
 
 def test_a_run_on_every_core_sees_other_modules_of_the_hbm(subtests: pytest.Subtests) -> None:
-    for machine, modules in ((lambda: elk.chips.get("tiny"), (1, 4)), (mesh, (4, 1))):
+    for chip, modules in ((elk.chips.get("tiny"), (1, 4)), (mesh(), (4, 1))):
         with subtests.test(modules=modules):
-            first, second = (machine().replace(modules=count) for count in modules)
+            first, second = (chip.replace(modules=count) for count in modules)
             model = nerf()
             elk.compile(model, first, policy="static").simulate(fidelity="core")
             again, afresh = (elk.compile(one, second, policy="static") for one in (model, nerf()))

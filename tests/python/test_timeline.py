@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,13 @@ import pytest
 from each_case import each
 from elk.cli import main
 from elk.report.colours import COLLECTIVE, SLICES
-from elk.report.events import Counter, Flow, Slice, Track
+from elk.report.events import Counter, Flow, Interval, Slice, Track
 from elk.report.timeline import Timeline, core_names
 from elk.report.timeline_plan import core_rows
 from perfetto_reader import read_trace
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
 _MOST_HTML = 200_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """A part of an execute, as a run says them."""
-
-    resource: str
-    kind: str
-    begin_ps: int
-    end_ps: int
-    op: int = 0
-    name: str = "op"
 
 
 def _slice(name: str, begin_ps: int, end_ps: int, *, track: int = 0, **facts: Any) -> Slice:
@@ -433,9 +420,9 @@ def test_simulated_times_are_whole_picoseconds(plan: elk.Plan) -> None:
     }
     assert plan_timeline(document, "simulated").end_ps == end
     parts = [
-        Part(resource="cores", kind="compute", begin_ps=400, end_ps=1_000),
-        Part(resource="links", kind="gather", begin_ps=0, end_ps=400),
-        Part(resource="hbm", kind="preload", begin_ps=0, end_ps=400),
+        Interval(op=0, name="op", resource="cores", kind="compute", begin_ps=400, end_ps=1_000),
+        Interval(op=0, name="op", resource="links", kind="gather", begin_ps=0, end_ps=400),
+        Interval(op=0, name="op", resource="hbm", kind="preload", begin_ps=0, end_ps=400),
     ]
     made = plan_timeline(document, "simulated", parts)
     assert [track.name for track in made.tracks] == ["HBM", "cores 0-63", "links of cores 0-63"]

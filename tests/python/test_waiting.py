@@ -146,7 +146,8 @@ def watched_quietly(run: Callable[[_core.Watch], None]) -> None:
 def test_what_another_signal_raises_ends_the_work(
     small: elk.Model, subtests: pytest.Subtests
 ) -> None:
-    for wait in [watched_quietly, interruptible]:
+    waits: list[Callable[[Callable[..., None]], object]] = [watched_quietly, interruptible]
+    for wait in waits:
         with subtests.test(wait=wait):
 
             def late(*_: object) -> None:

@@ -99,7 +99,11 @@ def test_a_pool_that_is_padded_twice_is_padded_by_itself() -> None:
 
 
 def test_attributes_that_mean_nothing_are_refused(subtests: pytest.Subtests) -> None:
-    for attrs, rule in [({"auto_pad": "BOTH"}, "auto_pad"), ({"ceil_mode": 2}, "ceil_mode")]:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"auto_pad": "BOTH"}, "auto_pad"),
+        ({"ceil_mode": 2}, "ceil_mode"),
+    ]
+    for attrs, rule in cases:
         with subtests.test(attrs=attrs, rule=rule):
             pool = node("MaxPool", "x", "y", kernel_shape=[2])
             proto = model_of([pool], {"x": [1, 1, 5]}, ["y"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-def few_then(few: Iterable[Any], more: Iterable[Any]) -> Any:
+def few_then(few: Iterable[Any], more: Iterable[Any]) -> pytest.MarkDecorator:
     """Lists of cases to go through: one for every run, and one for `scripts/nightly.sh`."""
-    more = pytest.param([*more], id="more", marks=pytest.mark.nightly)
-    return pytest.mark.parametrize("cases", [pytest.param([*few], id="few"), more])
+    rest = pytest.param([*more], id="more", marks=pytest.mark.nightly)
+    return pytest.mark.parametrize("cases", [pytest.param([*few], id="few"), rest])

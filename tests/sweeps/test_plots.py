@@ -135,7 +135,7 @@ def test_samples_and_results_are_drawn_as_points() -> None:
 def test_wrong_words_are_refused_with_the_right_ones(
     sweep: elk.Sweep, subtests: pytest.Subtests
 ) -> None:
-    for given, word in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"x": "hbm_bandwith"}, "did you mean 'hbm_bandwidth'"),
         ({"y": "latency"}, "did you mean 'latency_s'"),
         ({"y": "energy_j"}, "no point has energy_j"),
@@ -145,7 +145,8 @@ def test_wrong_words_are_refused_with_the_right_ones(
         ({"hue": "binds", "kind": "line"}, "scatter"),
         ({"where": {"sram": "48 KiB"}}, "there are 16 KiB, 24 KiB"),
         ({"where": {"rowz": 1}}, "did you mean 'rows'"),
-    ]:
+    ]
+    for given, word in cases:
         with (
             subtests.test(given=given, word=word),
             pytest.raises(elk.InvalidInputError, match=word),

@@ -50,7 +50,7 @@ def test_everything_that_is_wrong_with_a_call_is_said_at_once(tmp_path: Path) ->
 
 
 def test_a_refusal_names_what_is_wrong(subtests: pytest.Subtests) -> None:
-    for given, message, remedy in [
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"chip": "tinny"}, "no chip is called 'tinny'", "did you mean 'tiny'?"),
         ({"chip": None}, "chip must be a preset, a chip file or an elk.Chip", "elk.chips.names"),
         ({"model": None}, "model must be a path", "llama2-13b"),
@@ -68,7 +68,8 @@ def test_a_refusal_names_what_is_wrong(subtests: pytest.Subtests) -> None:
         ({"store": 3}, "store must be the path of a file", ""),
         ({"where": [lambda _: True, 3]}, "where must be a function", "lambda point"),
         ({"keep": 3}, "keep must be names of results", ""),
-    ]:
+    ]
+    for given, message, remedy in cases:
         with subtests.test(given=given, message=message, remedy=remedy):
             call = {"space": {"rows": 64}, **given}
             with pytest.raises(elk.InvalidInputError, match=message) as caught:

@@ -102,7 +102,7 @@ def test_points_that_do_not_fit_are_not_sought() -> None:
 
 
 def test_wrong_searches_are_refused(subtests: pytest.Subtests) -> None:
-    for given, word in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"points": 0}, "points must be from 1"),
         ({"points": 5, "objectives": ("latency_s",)}, "two or more"),
         ({"points": 5, "objectives": ("latency_s", "energy")}, "energy is no axis"),
@@ -110,7 +110,8 @@ def test_wrong_searches_are_refused(subtests: pytest.Subtests) -> None:
         ({"points": 5, "policies": ["static"]}, "policies"),
         ({"points": 5, "space": {"clok_hz": [1e9]}}, "did you mean 'clock'"),
         ({"points": 5, "batch": 2.5}, "whole number"),
-    ]:
+    ]
+    for given, word in cases:
         with (
             subtests.test(given=given, word=word),
             pytest.raises(elk.InvalidInputError, match=word),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import elk
 import pytest
@@ -19,7 +20,7 @@ def plan() -> elk.Plan:
 def test_a_changed_chip_gives_the_plan_of_a_compile_for_it(
     plan: elk.Plan, subtests: pytest.Subtests
 ) -> None:
-    for name, change, fields in [
+    cases: list[tuple[str, str, dict[str, Any]]] = [
         ("hbm_bandwidth", "+10 %", {"hbm_bandwidth": 70.4e9}),
         ("hbm_bandwidth", "x0.05", {"hbm_bandwidth": 3.2e9}),
         ("link_bandwidth", "-50%", {"link_bytes_per_s": 2e9}),
@@ -29,7 +30,8 @@ def test_a_changed_chip_gives_the_plan_of_a_compile_for_it(
         ("sram", "32 KiB", {"sram_bytes": 32_768}),
         ("total_link_bandwidth", "x2", {"link_bytes_per_s": 8e9}),
         ("hbm_bandwidth_per_core", "x2", {"hbm_bandwidth": 128e9}),
-    ]:
+    ]
+    for name, change, fields in cases:
         with subtests.test(name=name, change=change, fields=fields):
             found = elk.what_if(plan, name, change)
             chip = elk.chips.get("tiny").replace(**fields)
