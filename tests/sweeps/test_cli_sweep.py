@@ -139,9 +139,13 @@ def test_ctrl_c_says_how_to_go_on(spec: Path) -> None:
     spec.write_text(HEAD + "[space]\nrows = { linspace = [1, 2000, 2000] }\n")
     words = [sys.executable, "-m", "elk", "sweep", str(spec), "--workers", "0"]
     store = spec.with_suffix(".elksweep")
-    with subprocess.Popen(
+    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    child = subprocess.Popen(
         words, stderr=subprocess.PIPE, text=True, env={**os.environ, "CI": "1"}
-    ) as child:
+    )
+    signal.signal(signal.SIGINT, before)
+    with child:
         try:
             wait_until(lambda: _done(store) or child.poll() is not None)
             child.send_signal(signal.SIGINT)

@@ -25,7 +25,7 @@ config = pytest.importorskip("dask.config")
 pytestmark = pytest.mark.slow
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
-SPACE = {"rows": [*range(80, 110)], "policy": ["basic", "static"]}
+SPACE = {"rows": [*range(80, 95)], "policy": ["basic", "static"]}
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return saved(elk.sweep(MODEL, "tiny", SPACE, workers=0), folder / "s.parquet")
 
 
+@pytest.mark.nightly
 def test_each_fault_costs_its_own_point(client: Any, tmp_path: Path) -> None:
     sizes = [*range(60, 67), *range(68, 76)]
     sweep = elk.sweep(
@@ -135,6 +136,7 @@ def test_what_is_no_scheduler_is_refused() -> None:
         elk.sweep(MODEL, "tiny", {"rows": [80]}, executor="two")
 
 
+@pytest.mark.nightly
 def test_the_commands_of_the_docs_sweep_on_one_box(
     tmp_path: Path, expected: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
