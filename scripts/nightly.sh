@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# What takes too long for every change: sanitizers, fuzzing, clang-tidy over every source, the tests marked
-# `nightly`, planted faults, and what the tests reach. Every stage runs, whatever the others found; at its
-# end the script says which passed, and it fails if one did not. `scripts/nightly.sh STAGE ...` runs
-# these stages alone. Some hours on 2 cores; what a stage prints is in build/nightly.
+# What takes too long for every change: sanitizers, every round of random C++ tests, fuzzing, clang-tidy over
+# every source, the tests marked `nightly`, planted faults, and what the tests reach. Every stage runs,
+# whatever the others found; at its end the script says which passed, and it fails if one did not.
+# `scripts/nightly.sh STAGE ...` runs these stages alone. Some hours on 2 cores; what a stage prints is in
+# build/nightly.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source scripts/machine.sh
 
 address() {
   cmake --preset test && cmake --build --preset test && ctest --preset test
+}
+
+rounds() {
+  ELK_EVERY_ROUND=1 ctest --test-dir build/release --output-on-failure --no-tests=error --parallel 2
 }
 
 threads() {
@@ -50,7 +55,7 @@ mkdir -p build/nightly
 found=()
 failed=0
 stages=("$@")
-[ $# -gt 0 ] || stages=(address threads fuzz tidy tests tampers faults coverage)
+[ $# -gt 0 ] || stages=(address threads rounds fuzz tidy tests tampers faults coverage)
 for stage in "${stages[@]}"; do
   say "$stage: build/nightly/$stage.log"
   if "$stage" >"build/nightly/$stage.log" 2>&1; then

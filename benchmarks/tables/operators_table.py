@@ -95,15 +95,14 @@ def listed(reasons: Counter[str]) -> str:
     return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
 
 
-def line(row: Row, emulated: EmulatedRow | None) -> str:
-    """A row of the table of types; without `emulated` it lacks the cells of emulation."""
+def line(row: Row, emulated: EmulatedRow) -> str:
+    """A row of the table of types."""
     counts = [row.cases, *(row.found[end] for end in ENDS), row.constants]
     kinds = ", ".join(sorted(row.op_kinds))
+    right = sum(emulated.found[end] for end in PASSED)
+    numbers = (right, emulated.found["partitioned"], emulated.found["no kernel"])
     cells = [row.name, *(f"{n:,}" if n else "" for n in counts), kinds, listed(row.reasons)]
-    if emulated is not None:
-        right = sum(emulated.found[end] for end in PASSED)
-        numbers = (right, emulated.found["partitioned"], emulated.found["no kernel"])
-        cells += [f"{n:,}" if n else "" for n in numbers] + [listed(missing(emulated))]
+    cells += [f"{n:,}" if n else "" for n in numbers] + [listed(missing(emulated))]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -127,31 +126,25 @@ def totals(name: str, found: Sequence[Row]) -> str:
     return f"| {name} | {numbers} | {share} | {opaque} |"
 
 
-def table_of_types(found: Sequence[Row], emulated: Sequence[EmulatedRow] | None) -> Iterator[str]:
+def table_of_types(found: Sequence[Row], emulated: Sequence[EmulatedRow]) -> Iterator[str]:
     planned = "type | cases | planned | opaque | view | folded | refused | constants"
-    head = f"| {planned} | kinds of ops | refused because |"
-    rule = "| --- |" + " ---: |" * 7 + " --- | --- |"
-    if emulated is not None:
-        head += " right | on many cores | no kernel | no kernel for |"
-        rule += " ---: | ---: | ---: | --- |"
-    yield from (head, rule)
+    run = "right | on many cores | no kernel | no kernel for"
+    yield f"| {planned} | kinds of ops | refused because | {run} |"
+    yield "| --- |" + " ---: |" * 7 + " --- | --- |" + " ---: |" * 3 + " --- |"
     every = Row("**all**")
     runs = EmulatedRow(every.name)
     for row in found:
         every.found += row.found
         every.constants += row.constants
-    for run in emulated or ():
-        runs.found += run.found
-    yield line(every, None if emulated is None else runs)
-    by_name = {row.name: row for row in emulated or ()}
+    for one in emulated:
+        runs.found += one.found
+    yield line(every, runs)
+    by_name = {row.name: row for row in emulated}
     for row in found:
-        yield line(row, by_name.get(row.name))
+        yield line(row, by_name[row.name])
 
 
-def page(
-    found: Mapping[str, Sequence[Row]], emulated: Sequence[EmulatedRow] | None
-) -> Iterator[str]:
-    """The lines of the page; without `emulated` they lack the columns of emulation."""
+def page(found: Mapping[str, Sequence[Row]], emulated: Sequence[EmulatedRow]) -> Iterator[str]:
     yield from (HEAD, "## Totals", "")
     yield (
         "| kind | cases | planned | opaque | view | folded | refused | of all, constants "

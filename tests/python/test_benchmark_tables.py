@@ -19,6 +19,7 @@ def _lines(*words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.nightly
 def test_the_table_of_machines_says_times_or_why_not() -> None:
     words = ("--models", "resnet50", "--chips", "tiny,dojo-d1", "--pods", "pooled")
     head, _, small, fits = _lines("tables/machine_table.py", *words)
@@ -60,6 +61,7 @@ def test_nor_is_any_on_other_machines(chips: str, models: str, cases: int) -> No
     assert_no_policy_is_slower_than_one_below_it(chips, models, cases)
 
 
+@pytest.mark.nightly
 def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
     lines = _lines("tables/space_table.py", "--model", "resnet50", "--chip", "dojo-d1")
     rows = [line.split(" | ") for line in lines if line.startswith("| `")]
@@ -71,6 +73,7 @@ def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
         assert complete >= filtered >= pareto >= pairs >= 1
 
 
+@pytest.mark.nightly
 def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
     words = ("--batches", "64", "--rates", "16", "--policy", "elk-dyn")
     row = _lines("tables/wave_table.py", *words)[-1].strip("| ").split(" | ")
@@ -79,6 +82,7 @@ def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
     assert float(row[7]) < float(row[3])
 
 
+@pytest.mark.nightly
 def test_the_table_of_compiles_says_what_each_takes() -> None:
     words = ("--full", "--models", "opt-30b", "--repeats", "1")
     row = _lines("python/bench_compile.py", *words)[-1].strip("| ").split(" | ")
@@ -99,6 +103,7 @@ def test_a_model_that_there_is_not_ends_with_those_there_are() -> None:
     assert "no model begins with 'opt-3b'; there are llama2-13b-decode," in done.stderr
 
 
+@pytest.mark.nightly
 def test_the_table_of_bounds_puts_the_ideal_above_the_bound() -> None:
     lines = _lines("tables/bound_table.py", "--models", "dit", "--batches", "2", "--rates", "1,16")
     rows = [[float(cell) for cell in line.split(" | ")[3:8]] for line in lines[2:4]]

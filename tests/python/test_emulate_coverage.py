@@ -12,6 +12,7 @@ from emulated_cases import rows
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operators.md"
+pytestmark = pytest.mark.xdist_group("onnx_cases")  # One process makes and loads the cases.
 
 
 @pytest.mark.slow

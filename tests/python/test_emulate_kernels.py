@@ -22,6 +22,7 @@ from onnx_cases import (
     proto_of,
 )
 
+pytestmark = pytest.mark.xdist_group("onnx_cases")  # One process makes and loads the cases.
 # Relative and absolute differences that are allowed in the result's type.
 LOOSE = {"float16": (2e-3, 1e-2), "bfloat16": (2e-2, 5e-2)}
 

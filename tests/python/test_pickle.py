@@ -46,7 +46,7 @@ CHIPS: dict[str, Callable[[], elk.Chip]] = {
 }
 
 # Each example compiles: to shrink one that fails would take minutes.
-compiling = settings(max_examples=10, phases=[Phase.generate])
+compiling = settings(max_examples=5, phases=[Phase.generate])
 ways = each("way", WAYS)
 
 

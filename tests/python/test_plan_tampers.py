@@ -9,7 +9,7 @@ import elk
 import pytest
 from plan_tampers import make_plans, sweep
 
-_STEP = int(os.environ.get("ELK_TAMPER_STEP", "599"))  # every how many-th form is read
+_STEP = int(os.environ.get("ELK_TAMPER_STEP", "1201"))  # every how many-th form is read
 
 
 @pytest.fixture(scope="module")

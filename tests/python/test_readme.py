@@ -57,6 +57,7 @@ def run(words: list[str]) -> None:
         Path(target).write_text(printed.getvalue(), encoding="utf-8")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_readmes_commands_run() -> None:

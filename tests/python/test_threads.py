@@ -53,6 +53,7 @@ def test_a_plan_is_the_same_for_any_number_of_threads(subtests: pytest.Subtests)
             assert differing(nerf, TINY, policy=policy) == []
     for name, model, chip, options in (
         ("mesh", nerf, TINY.replace(topology="mesh2d"), {}),
+        ("without HBM", nerf, TINY.replace(hbm=None), {}),
         ("sharded", decoder, tiny_pod(), {}),
         ("pooled", decoder, tiny_pod(), {"pod": "pooled"}),
         ("delay times energy", nerf, POWERED, {"objective": "edp"}),

@@ -146,7 +146,7 @@ def test_the_steadiest_rate_is_a_straight_line_where_there_is_room() -> None:
 
 
 @pytest.mark.slow
-@few_then(["elk-22"], ["elk-6", "elk-12", "elk-22"])
+@few_then(["elk-6"], ["elk-6", "elk-12", "elk-22"])
 def test_quick_figures_are_data_pictures_and_a_page(
     cases: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,6 +163,6 @@ def test_quick_figures_are_data_pictures_and_a_page(
         assert b"</svg>" in (folder / f"{name}.svg").read_bytes()
     page = (tmp_path / "elk_figures.md").read_text(encoding="utf-8")
     assert page.count("Made with --quick") == len(printed)
-    # Nothing is done again: the store has the points.
-    study = Study(folder=tmp_path / "stores", workers=0, quick=True)
-    assert len(links.rates(study).done) == len(pd.read_csv(folder / "elk-22.csv"))
+    if "elk-22" in printed:  # Nothing is done again: the store has the points.
+        study = Study(folder=tmp_path / "stores", workers=0, quick=True)
+        assert len(links.rates(study).done) == len(pd.read_csv(folder / "elk-22.csv"))

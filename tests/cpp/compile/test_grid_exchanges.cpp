@@ -215,9 +215,9 @@ TEST(GridExchanges, OfRandomPlansTakeAsLongAsSimulated) {
     const chip::Chip chip = round % 2 == 0 ? random_pod(random) : random_grid(random);
     check_random_plan(random, chip, seen);
   }
-  EXPECT_GE(seen.shifts, test::rounds(50));
-  EXPECT_GE(seen.reductions, test::rounds(50));
-  EXPECT_GE(seen.distributions, test::rounds(50));
+  EXPECT_GE(seen.shifts, test::rounds(45));
+  EXPECT_GE(seen.reductions, test::rounds(45));
+  EXPECT_GE(seen.distributions, test::rounds(45));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
@@ -61,7 +62,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
   std::int64_t tried = 0;
   int models = 0;
   double nearest = 0.0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::rounds(40); ++round) {
     const ir::Graph graph = tiny_graph(random);
     const chip::Chip chip = tiny_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
@@ -80,8 +81,8 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
     nearest = std::max(nearest, found.lower_bound.value / least);
     EXPECT_LE(found.lower_bound.value, least) << "round " << round;
   }
-  EXPECT_GT(models, 25);
-  EXPECT_GT(tried, 10000);
+  EXPECT_GT(models, test::rounds(25));
+  EXPECT_GT(tried, test::rounds(10000));
   EXPECT_GT(nearest, 0.8);  // a bound of nothing would hold, too
 }
 
@@ -90,7 +91,7 @@ TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
   Random random{29};
   int models = 0;
   double sum = 0.0;
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < test::rounds(30); ++round) {
     const ir::Graph graph = tiny_graph(random);
     const chip::Chip chip = tiny_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
@@ -111,7 +112,7 @@ TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
       EXPECT_EQ(least, std::numeric_limits<double>::infinity()) << "round " << round;
     }
   }
-  EXPECT_GT(models, 15);
+  EXPECT_GT(models, test::rounds(15));
   EXPECT_LT(sum / models, 1.02);
 }
 
@@ -119,7 +120,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
   const tile::TileModel tiles = test::analytic();
   Random random{31};
   int models = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::rounds(40); ++round) {
     const ir::Graph graph = test::random_graph(random);
     const chip::Chip chip = test::random_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
@@ -146,7 +147,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
       EXPECT_LE(found.hbm.value, read / (chip.hbm->rate * static_cast<double>(chip.chips)));
     }
   }
-  EXPECT_GT(models, 80);
+  EXPECT_GT(models, test::rounds(80));
 }
 
 TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
@@ -154,7 +155,7 @@ TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
   Random random{37};
   int models = 0;
   double nearest = 0.0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::rounds(40); ++round) {
     const ir::Graph graph = test::random_graph(random);
     chip::Chip chip = test::random_chip(random);
     chip.hbm.reset();
@@ -177,7 +178,7 @@ TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
       EXPECT_LE(found.lower_bound, plan->times.total) << "round " << round << name(policy);
     }
   }
-  EXPECT_GT(models, 50);
+  EXPECT_GT(models, test::rounds(50));
   EXPECT_GT(nearest, 0.8);
 }
 
@@ -254,7 +255,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
   const tile::TileModel tiles = test::analytic();
   Random random{37};
   int checked = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < test::rounds(60); ++round) {
     const ir::Graph graph = round % 3 == 0 ? tiny_graph(random) : test::random_graph(random);
     chip::Chip chip = round % 3 == 0 ? tiny_chip(random) : test::random_chip(random);
     chip.interconnect.overlaps_compute = random.below(4) == 0;
@@ -272,7 +273,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
     }
     checked += draw_choices(problem, random, 60);
   }
-  EXPECT_GT(checked, 10000);
+  EXPECT_GT(checked, test::rounds(10000));
 }
 
 TEST(Bounds, CountEveryWeightOnceForTheHbm) {

@@ -184,31 +184,6 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
   EXPECT_GE(better, 6);
 }
 
-TEST(Full, IsTheSameOnAnyNumberOfThreads) {
-  const tile::TileModel tiles = test::analytic();
-  Random random{15};
-  for (int round = 0; round < 4; ++round) {
-    const ir::Graph graph = test::random_graph(random);
-    const chip::Chip chip = roomy_chip(random);
-    std::vector<std::vector<Proposal>> results;
-    for (const int threads : {1, 2, 4}) {
-      Problem problem = test::problem(graph, chip, tiles);
-      OrderSearch search;
-      results.push_back(
-          improve(problem, fastest_plans(problem), contention(problem),
-                  {.effort = Effort::Fast, .threads = threads, .room = chip::room(chip)}, search));
-      EXPECT_GE(search.generated, 1);
-    }
-    for (const std::vector<Proposal>& other : results) {
-      ASSERT_EQ(other.size(), results.front().size());
-      for (std::size_t i = 0; i < other.size(); ++i) {
-        EXPECT_EQ(other[i].choices, results.front()[i].choices);
-        EXPECT_EQ(other[i].order, results.front()[i].order);
-      }
-    }
-  }
-}
-
 /// Told to stop, it leaves what it has; and says how far it came.
 TEST(Full, EndsWhenItIsToldTo) {
   const tile::TileModel tiles = test::analytic();

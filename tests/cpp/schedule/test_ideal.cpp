@@ -184,20 +184,6 @@ TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
   EXPECT_GT(shorter, 10);
 }
 
-TEST(Ideal, IsTheSameOnAnyNumberOfThreads) {
-  const ir::Graph graph = test::transformer({.layers = 3});
-  const chip::Chip chip = test::tight_chip(16, 32768);
-  const tile::TileModel tiles = test::analytic();
-  std::vector<Ideal> all;
-  for (const int threads : {1, 4}) {
-    Problem problem = test::problem(graph, chip, tiles);
-    all.push_back(
-        ideal(problem, fastest_alone(problem), {}, {.most = 100'000, .threads = threads}));
-  }
-  EXPECT_EQ(all[0].schedule, all[1].schedule);
-  EXPECT_EQ(all[0].times.total, all[1].times.total);
-}
-
 TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 16});

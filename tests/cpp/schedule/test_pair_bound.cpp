@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/table.hpp"
@@ -154,7 +155,7 @@ TEST(PairBound, CountsBesideTrees) {
   Random random{83};
   int more = 0;
   double nearest = 0.0;
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < test::rounds(150); ++round) {
     const ir::Graph graph = normalized_product(random);
     chip::Chip chip = slow_links(random, 100 + (8 * random.below(40)));
     chip.interconnect.sync_latency = {test::one_of<double, 3>(random, {1e-9, 5e-9, 2e-8})};
@@ -177,7 +178,7 @@ TEST(PairBound, CountsBesideTrees) {
     more += both > 1.001 * std::max(trees.time.value, alone) ? 1 : 0;
     nearest = std::max(nearest, both / all.least_stretch());
   }
-  EXPECT_GT(more, 5);
+  EXPECT_GT(more, test::rounds(5));
   EXPECT_GT(nearest, 0.95);
 }
 
