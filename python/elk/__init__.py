@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from elk.document.program_file import ProgramFile as ProgramFile
     from elk.document.program_file import load_program as load_program
     from elk.document.source import Bounds as Bounds
+    from elk.emulation.compared import OutputCheck as OutputCheck
     from elk.emulation.emulate import Emulation as Emulation
-    from elk.emulation.emulate import OutputCheck as OutputCheck
     from elk.limits import Limits as Limits
     from elk.model.facts import Facts as Facts
     from elk.model.model import Model as Model
@@ -101,7 +101,7 @@ _LAZY = {
     "Listing": "elk.document.listing",
     "Model": "elk.model.model",
     "Options": "elk.plan.options",
-    "OutputCheck": "elk.emulation.emulate",
+    "OutputCheck": "elk.emulation.compared",
     "Pareto": "elk.sweeps.analysis.pareto",
     "Plan": "elk.plan.plan",
     "ProgramFile": "elk.document.program_file",

@@ -97,13 +97,13 @@ def test_an_expression_binds_nothing() -> None:
 def test_a_binding_that_nothing_asks_for_lists_the_symbols() -> None:
     with pytest.raises(InvalidInputError) as caught:
         load_model(relu("rows", 3), bindings={"rows": 4, "row": 2})
-    assert caught.value.message == "the model has no dimension 'row'"
+    assert caught.value.message.startswith("the model has no dimension 'row'")
     assert caught.value.remedy == "did you mean 'rows'? its symbolic dimensions are: rows"
 
 
-@each("size", [0, -1, 2.5, "4", True])
-def test_a_binding_is_a_positive_integer(size: object) -> None:
-    with pytest.raises(InvalidInputError, match="must be a positive integer"):
+@each("size", [-1, 2.5, "4", True])
+def test_a_binding_is_a_whole_number(size: object) -> None:
+    with pytest.raises(InvalidInputError, match="must be a whole number, 0 or more"):
         load_model(relu("rows"), bindings={"rows": size})  # type: ignore[dict-item]  # On purpose.
 
 
@@ -112,9 +112,9 @@ def test_numpy_integers_bind() -> None:
     assert model.bindings == {"rows": 3}
 
 
-def test_an_expression_that_is_not_positive_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="dimension 'rows - 4' must be positive, got 0"):
-        load_model(relu("rows - 4"), bindings={"rows": 4})
+def test_an_expression_that_is_negative_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'rows - 4' must not be negative, got -1"):
+        load_model(relu("rows - 4"), bindings={"rows": 3})
 
 
 @given(st.integers(1, 9), st.integers(1, 9))
@@ -155,8 +155,12 @@ def test_all_nodes_that_cannot_be_planned_are_in_one_error() -> None:
 
 
 def test_what_reads_a_refused_result_is_named_if_its_type_is_not_known() -> None:
-    nodes = [node("Unique", "x", "d"), node("Exp", "d", "m"), node("Unique", "m", "e")]
+    nodes = [node("Unknown", "x", "d"), node("Exp", "d", "m"), node("Unknown", "m", "e")]
     proto = model_of(nodes, {"x": [3, 3]}, ["e"])
+    for one in proto.graph.node:
+        one.domain = "com.example" if one.op_type == "Unknown" else ""
+    proto.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    proto.opset_import.append(helper.make_opsetid("com.example", 1))
     with pytest.raises(UnsupportedModelError, match="2 nodes"):
         load_model(proto)
 

@@ -24,7 +24,8 @@ NEG = "g (float[2, 3] x) => (float[2, 3] y) { y = Neg(x) }"
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 # What stands for ONNX Runtime: it ends its process as `ENDS` says.
 FALSE = (
-    "import os\nclass SessionOptions: pass\nclass InferenceSession:\n    def __init__(self, *_): "
+    "import os\nclass SessionOptions: pass\nclass GraphOptimizationLevel: ORT_DISABLE_ALL = 0\n"
+    "class InferenceSession:\n    def __init__(self, *_): "
 )
 ENDS = {
     "signal 11 (SIGSEGV)": "os.kill(os.getpid(), 11)",

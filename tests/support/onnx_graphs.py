@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 Array = NDArray[Any]
 Sizes = Sequence[int | str | None]
 Typed = tuple[int, Sizes]
+Inputs = Mapping[str, Sizes | Typed]
 
 F32 = TensorProto.FLOAT
 I64 = TensorProto.INT64

@@ -49,7 +49,8 @@ Weights: TypeAlias = Annotated[
     list[str] | None, typer.Option("--weights", help="Glob of inputs that are weights.")
 ]
 State: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
+    list[str] | None,
+    typer.Option("--state", help="Glob of inputs that are state; !GLOB: of inputs that are none."),
 ]
 LimitWords: TypeAlias = Annotated[
     list[str] | None,

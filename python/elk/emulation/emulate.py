@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elk import _core
-from elk.emulation import reference
+from elk.emulation.compared import OutputCheck, compared
 from elk.emulation.elements import numpy_type
 from elk.emulation.parts import EmulatedPlan, Tape, parts_of, run_parts
 from elk.errors import InvalidInputError
+from elk.frontend.read.bind import inputs_of_one_element
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -23,33 +23,6 @@ if TYPE_CHECKING:
     from elk.model.model import Model
 
 Array = NDArray[Any]
-
-# Of a result's type, the distance from one to the next number.
-_STEP: Final = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
-_ROUNDINGS: Final = 8.0  # Allowed for each of the roundings that an output goes through.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputCheck:
-    """One output beside ONNX Runtime's.
-
-    Attributes:
-        name: The output.
-        max_abs_error: The largest difference.
-        max_rel_error: The same over the largest magnitude of ONNX Runtime's output.
-        tolerance: What `max_rel_error` may be: from the element type, the longest sum and the
-            number of operators; 0 for integers and truth values.
-    """
-
-    name: str
-    max_abs_error: float
-    max_rel_error: float
-    tolerance: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether the outputs agree."""
-        return self.max_rel_error <= self.tolerance
 
 
 class Emulation(Mapping[str, Array]):
@@ -107,10 +80,11 @@ def emulate(
     """What `Plan.emulate` does."""
     model = plan.model
     fed = {name: np.asarray(array) for name, array in inputs.items()}
+    fed = {**fed, **_bound(model, fed)}
     held = {name: np.asarray(array) for name, array in (weights or {}).items()}
     arrays = _given(model, fed, held)
     outputs, tapes = _run(plan, arrays)
-    checks = _compared(model, outputs, fed, arrays) if check else ()
+    checks = compared(model, _file(model), outputs, fed, arrays) if check else ()
     return Emulation(outputs, checks, tapes)
 
 
@@ -124,6 +98,22 @@ def _file(model: Model) -> ModelProto:
             remedy="load the model in the process that emulates its plans",
         )
     return model.proto
+
+
+def _bound(model: Model, fed: Mapping[str, Array]) -> dict[str, Array]:
+    """The inputs whose values were bound when the model was loaded: no others can be fed."""
+    found = {}
+    for name, like in inputs_of_one_element(_file(model).graph).items():
+        if name not in model.bindings:
+            continue
+        found[name] = np.full(like.shape, model.bindings[name]).astype(like.dtype)
+        if name in fed and np.any(fed[name] != found[name]):
+            raise InvalidInputError(
+                f"'{name}' is bound to {model.bindings[name]}, and fed {fed[name].tolist()}",
+                code="emulate_input",
+                remedy="leave it out, or load the model with another binding",
+            )
+    return found
 
 
 def _given(
@@ -215,74 +205,3 @@ def _assembled(value: Value, known: Mapping[str, Array]) -> Array:
     if out is None:
         return np.zeros(value.shape, dtype=numpy_type(value.dtype))
     return np.array(out.reshape(value.shape))  # A number stays one, without dimensions.
-
-
-def _compared(
-    model: Model,
-    outputs: Mapping[str, Array],
-    inputs: Mapping[str, Array],
-    arrays: Mapping[str, Array],
-) -> tuple[OutputCheck, ...]:
-    wanted = reference.run(_filled(_file(model), arrays).SerializeToString(), inputs)
-    return tuple(_check(model, name, outputs[name], right) for name, right in wanted.items())
-
-
-def _filled(proto: ModelProto, arrays: Mapping[str, Array]) -> ModelProto:
-    """A copy of `proto` that holds the weights that its file does not."""
-    import onnx  # noqa: PLC0415 - `import elk` stays small
-
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    for tensor in copy.graph.initializer:
-        if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            continue
-        shape = tuple(tensor.dims)
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-        if tensor.name in arrays:
-            array = arrays[tensor.name].reshape(shape).astype(dtype)
-        else:  # The tensor became a constant of an op, or nothing needs it.
-            array = np.zeros(shape, dtype=dtype)
-        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
-    return copy
-
-
-def _check(model: Model, name: str, got: Array, right: Array) -> OutputCheck:
-    if got.shape != right.shape:
-        return OutputCheck(name=name, max_abs_error=math.inf, max_rel_error=math.inf, tolerance=0.0)
-    wide, target = got.astype(np.float64), right.astype(np.float64)
-    same = (wide == target) | (np.isnan(wide) & np.isnan(target))
-    with np.errstate(invalid="ignore"):
-        apart = np.where(same, 0.0, np.abs(wide - target))
-    largest = float(np.max(apart, initial=0.0))
-    largest = math.inf if math.isnan(largest) else largest
-    finite = target[np.isfinite(target)]
-    scale = float(np.max(np.abs(finite), initial=0.0))
-    relative = largest / scale if scale > 0.0 else largest
-    return OutputCheck(
-        name=name, max_abs_error=largest, max_rel_error=relative, tolerance=_tolerance(model, got)
-    )
-
-
-def _tolerance(model: Model, array: Array) -> float:
-    """Roundings grow with the square root of a sum's length, and with every op in a row."""
-    name = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}.get(
-        array.dtype.name
-    )
-    if name is None:
-        return 0.0
-    coarsest = max(
-        (_STEP[op.compute.name] for op in model.graph.ops if op.compute.name in _STEP),
-        default=_STEP[name],
-    )
-    longest = max(
-        (
-            math.prod(x.size for x in op.axes if x.role != _core.AxisRole.Parallel)
-            for op in model.graph.ops
-        ),
-        default=1,
-    )
-    return (
-        _ROUNDINGS
-        * max(coarsest, _STEP[name])
-        * (math.sqrt(longest) + math.sqrt(len(model.graph.ops)))
-    )

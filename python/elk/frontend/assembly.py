@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from elk.errors import ElkError
 from elk.frontend.agreement import Agreement
 from elk.frontend.inference import Inferred, confirm
-from elk.frontend.ops import control, kinds, move, reshaping
+from elk.frontend.ops import control, kinds, move, opaque, reshaping
 from elk.frontend.ops.assembled import Op, Refusal
 from elk.frontend.ops.maker import NEWEST, Maker
 from elk.frontend.ops.sequences import SEQUENCES
@@ -21,11 +21,12 @@ from elk.frontend.views.views import identity, is_whole
 from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     import onnx
 
     from elk.frontend.ops.kind import Kind
+    from elk.frontend.views.views import Shape
 
 _FLOW = {**control.FLOW, **SEQUENCES}
 MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
@@ -40,8 +41,10 @@ class Assembler(Taker):
         opsets: dict[str, int],
         readers: dict[str, tuple[str, ...]],
         limits: Limits = DEFAULT,
+        declared: Mapping[str, Shape] | None = None,
     ) -> None:
         super().__init__(given, opsets, readers, limits)
+        self._declared = declared or {}
         self._patterns: dict[Hashable, Pattern] = {}
         self._sound: dict[int, Pattern] = {}  # Patterns that the core can count, by id.
         self._copies: dict[Hashable, Value] = {}
@@ -129,10 +132,15 @@ class Assembler(Taker):
             if made is not None:
                 self._composed(node, made)
                 return
-        if kind.build is None and all(v is None or v.known is not None for v in node.inputs):
+        known = all(v is None or v.known is not None for v in node.inputs)
+        if kind.build is None and kind.fold is not None and known:
             most = f"{node.folded_elements:,} elements (limit 'folded_elements')"
             raise UnplannableError(f"it is computed while the model is read, up to {most}")
         if kind.build is None:
+            shapes = [self._declared[x] for x in node.outputs if x in self._declared]
+            if node.type in opaque.SIZED and len(shapes) == len(node.outputs):
+                self._op(node, self._aligned(node, lambda one: opaque.sized(one, shapes)))
+                return
             reason = "it is no view of its inputs, and they are not known"
             raise UnplannableError(kinds.REFUSED.get(node.type, reason))
         key = (node.type, attrs_key, tuple([v.key if v else None for v in node.inputs]),

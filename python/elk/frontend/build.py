@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from onnx import numpy_helper
@@ -16,12 +14,22 @@ from elk.frontend.assembly import Assembler
 from elk.frontend.core import core_graph
 from elk.frontend.ops.assembled import Assembly, Op, Refusal
 from elk.frontend.ops.control import readers
+from elk.frontend.ops.kinds import DATA_DEPENDENT
 from elk.frontend.ordering import alive, inputs_first, is_append, run_bytes
-from elk.frontend.read.bind import Symbols
+from elk.frontend.read.bind import Symbols, inputs_of_one_element
 from elk.frontend.read.census import EXTERNAL
 from elk.frontend.read.load import Loaded, check, weightless
+from elk.frontend.read.states import States
 from elk.frontend.views.bounds import check_shape
-from elk.frontend.views.values import DTYPES, Stored, Value, type_name, whole
+from elk.frontend.views.node import OUTSIDE, RUNNING
+from elk.frontend.views.values import (
+    DTYPES,
+    Stored,
+    Value,
+    constant,
+    type_name,
+    whole,
+)
 from elk.frontend.views.views import is_whole
 from elk.limits import DEFAULT, Limits
 
@@ -34,8 +42,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1 << 60  # Eight times as many, in bits, still fit 64-bit integers.
 _SHOWN = 100  # Refused nodes in a message.
-_STATE = re.compile(r"^(past_key_values|past|cache|state)([._].*)?$")
-_REPLACED = re.compile(r"^(present|new|next|updated|present_key_values)([._].*)?$")
+_SHOWN_BINDINGS = 8  # Names in a remedy.
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class Built:
         initializers: All initializers of the file, used or not.
         external: The names of those whose bytes lie outside the file.
         outputs: The graph's outputs as views of tensors, in their order.
+        states: Why each input that is state is one.
     """
 
     graph: _core.Graph
@@ -61,6 +69,7 @@ class Built:
     initializers: list[Stored]
     external: frozenset[str]
     outputs: list[Value]
+    states: dict[str, str]
 
 
 def build(
@@ -74,9 +83,10 @@ def build(
 
     Args:
         loaded: The model.
-        bindings: A size for each symbolic dimension.
+        bindings: A size for each symbolic dimension, a value for inputs of one element.
         weights: Globs of graph inputs that are weights.
-        state: Globs of graph inputs that are state, beside those whose names say so.
+        state: Globs of graph inputs that are state, beside those that are by name or structure,
+            and after a `!` of those that are not.
         limits: What the model may have at most.
 
     Raises:
@@ -89,20 +99,28 @@ def build(
     plain = weightless(proto)
     check(plain, loaded.name)
     initializers = [_initializer(x) for x in proto.graph.initializer]
-    symbols = Symbols(bindings, limits)
-    inputs = _inputs(proto, symbols, {x.name for x in initializers}, _Homes(weights, state))
+    single = inputs_of_one_element(plain.graph)
+    symbols = Symbols(bindings, limits, single)
+    states = States(plain.graph, weights, state)
+    inputs = _inputs(proto, symbols, {x.name for x in initializers}, states)
+    declared = symbols.declared(proto.graph.value_info)
     bound = symbols.finish()
     for t in inputs:
         check_shape(limits, t.dtype, t.shape, f"input '{t.name}'")
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
+    for name, number in symbols.numbers().items():
+        like = single[name]
+        given[name] = constant(name, np.full(like.shape, number).astype(like.dtype))
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, readers(plain.graph), limits)
+    assembler = Assembler(given, opsets, readers(plain.graph), limits, declared)
     with np.errstate(all="ignore"):  # What folding computes may overflow, as in a run.
         for number, node in enumerate(plain.graph.node):
             assembler.add(node, number)
-    _refuse(assembler.result.refused)
-    outputs, stores = _outputs(proto, assembler, inputs)
-    return _finished(loaded, bound, assembler.result, (initializers, outputs, stores))
+    if assembler.result.refused:
+        free = [name for name in single if name not in bound]
+        _refuse(assembler.result.refused, [*free, *symbols.unbound(proto.graph.value_info)])
+    outputs, stores = _outputs(proto, assembler, inputs, states)
+    return _finished(loaded, bound, assembler.result, (initializers, outputs, stores), states)
 
 
 def _finished(
@@ -110,6 +128,7 @@ def _finished(
     bound: dict[str, int],
     assembly: Assembly,
     parts: tuple[list[Stored], list[Value], list[tuple[Stored, int]]],
+    states: States,
 ) -> Built:
     initializers, outputs, stores = parts
     needed = {id(p.tensor) for value in outputs for p in value.pieces}
@@ -127,22 +146,7 @@ def _finished(
     external = frozenset(
         x.name for x in loaded.proto.graph.initializer if x.data_location == EXTERNAL
     )
-    return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
-
-
-class _Homes:
-    """Where graph inputs live."""
-
-    def __init__(self, weights: Sequence[str], state: Sequence[str]) -> None:
-        self._weights = weights
-        self._state = state
-
-    def __call__(self, name: str) -> str:
-        if any(fnmatchcase(name, glob) for glob in self._weights):
-            return "weight"
-        if _STATE.match(name) or any(fnmatchcase(name, glob) for glob in self._state):
-            return "state"
-        return "input"
+    return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs, states.why)
 
 
 def _dtype(number: int, name: str) -> str:
@@ -179,7 +183,7 @@ def _elements(proto: onnx.TensorProto) -> Array | None:
 
 
 def _inputs(
-    proto: onnx.ModelProto, symbols: Symbols, initializers: set[str], homes: _Homes
+    proto: onnx.ModelProto, symbols: Symbols, initializers: set[str], states: States
 ) -> list[Stored]:
     out = []
     for value in proto.graph.input:
@@ -194,27 +198,35 @@ def _inputs(
                 remedy="give its tensors as inputs of their own",
             )
         dtype = _dtype(value.type.tensor_type.elem_type, value.name)
-        out.append(Stored(value.name, dtype, symbols.shape(value), homes(value.name)))
+        out.append(Stored(value.name, dtype, symbols.shape(value), states.home(value.name)))
     return out
 
 
-def _refuse(refused: list[Refusal]) -> None:
-    if refused:
-        lines = [f"  {refusal}" for refusal in refused[:_SHOWN]]
-        if len(refused) > _SHOWN:
-            lines.append(f"  and {len(refused) - _SHOWN} more")
-        raise UnsupportedModelError(
-            "\n".join([f"{len(refused)} nodes cannot be planned:", *lines]),
-            place=f"node '{refused[0].name}'",
-            remedy="give what decides shapes as constants, and leave the other nodes to the host",
-        )
+def _refuse(refused: list[Refusal], unbound: list[str]) -> NoReturn:
+    lines = [f"  {refusal}" for refusal in refused[:_SHOWN]]
+    if len(refused) > _SHOWN:
+        lines.append(f"  and {len(refused) - _SHOWN} more")
+    raise UnsupportedModelError(
+        "\n".join([f"{len(refused)} nodes cannot be planned:", *lines]),
+        place=f"node '{refused[0].name}'",
+        remedy=_remedy([refusal.reason for refusal in refused], unbound),
+    )
+
+
+def _remedy(reasons: list[str], unbound: list[str]) -> str:
+    """What helps against most of the reasons for which nodes are refused."""
+    if any(OUTSIDE in reason for reason in reasons):
+        return "read what decides shapes, too: elk.load_model(onnx.load(path))"
+    if unbound and any(RUNNING in reason or DATA_DEPENDENT in reason for reason in reasons):
+        example = ", ".join(f"'{name}': ..." for name in unbound[:_SHOWN_BINDINGS])
+        return f"bind what values decide: bindings={{{example}}}"
+    return "give what decides shapes as constants, and leave the other nodes to the host"
 
 
 def _outputs(
-    proto: onnx.ModelProto, assembler: Assembler, inputs: list[Stored]
+    proto: onnx.ModelProto, assembler: Assembler, inputs: list[Stored], states: States
 ) -> tuple[list[Value], list[tuple[Stored, int]]]:
     """The values that leave the graph, and the tensors written back with their runs of bytes."""
-    states = {(t.dtype, t.shape) for t in inputs if t.home == "state"}
     read = {id(t) for op in assembler.result.ops for t in op.reads}
     outputs: list[Value] = []
     stores: dict[int, tuple[Stored, int]] = {}  # By id: what several outputs show is stored once.
@@ -243,13 +255,15 @@ def _outputs(
         else:
             value = _whole_output(value, assembler, output.name)
             tensor = value.pieces[0].tensor
-            replaces = (value.dtype, value.shape) in states and _REPLACED.match(output.name)
-            if replaces:
-                stores.setdefault(id(tensor), (tensor, tensor.nbytes))
-            if not replaces:
+            like = (value.dtype, value.shape)
+            alike = {t.name: t for t in inputs if (t.dtype, t.shape) == like}
+            replaced = states.replaced_by(output.name, alike)
+            if replaced is None:
                 tensor.home = "output"
-            elif id(tensor) not in read:
-                tensor.home = "state"
+            else:
+                alike[replaced].home = "state"
+                stores.setdefault(id(tensor), (tensor, tensor.nbytes))
+                tensor.home = tensor.home if id(tensor) in read else "state"
         outputs.append(value)
     return outputs, list(stores.values())
 

@@ -29,6 +29,7 @@ class Facts:
         external_bytes: Bytes of the initializers whose data lies outside the file.
         external_parameters: Elements of those.
         weight_bytes: Bytes of all initializers, those inside the file included.
+        states: Why each graph input that is state is one, by its name.
         state_bytes: Bytes of state that ops read: KV caches before the step.
         appended_bytes: Bytes written back to state after one run.
         repeat: First op, ops in one period, and how often it occurs; None if nothing repeats.
@@ -45,6 +46,7 @@ class Facts:
     external_bytes: int
     external_parameters: int
     weight_bytes: int
+    states: dict[str, str]
     state_bytes: int
     appended_bytes: int
     repeat: tuple[int, int, int] | None
@@ -76,12 +78,26 @@ class Facts:
                 f"({self.external_parameters:,} elements), {self.weight_bytes:,} in all",
             ),
             ("state", f"{self.state_bytes:,} bytes, {self.appended_bytes:,} written back"),
+            ("taken for state", self._taken_for_state()),
             ("FLOPs", f"{self.flops:,}"),
             ("repeat", self.repeat_text),
             ("folded", _counted(self.folded)),
             ("views", _counted(self.views)),
             ("copied", ", ".join(self.copied[:_SHOWN]) + _more(len(self.copied)) or "nothing"),
         ]
+
+    def _taken_for_state(self) -> str:
+        """Which inputs, by the reason for it."""
+        names: dict[str, list[str]] = {}
+        for name, why in self.states.items():
+            names.setdefault(why, []).append(name)
+        return (
+            "; ".join(
+                f"{', '.join(found[:_SHOWN])}{_more(len(found))} ({why})"
+                for why, found in names.items()
+            )
+            or "nothing"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as JSON has them."""
@@ -96,6 +112,7 @@ class Facts:
             "external_bytes": self.external_bytes,
             "external_parameters": self.external_parameters,
             "weight_bytes": self.weight_bytes,
+            "states": self.states,
             "state_bytes": self.state_bytes,
             "appended_bytes": self.appended_bytes,
             "repeat": repeat,
@@ -132,6 +149,7 @@ def facts_of(built: Built) -> Facts:
         external_bytes=sum(t.nbytes for t in external),
         external_parameters=sum(math.prod(t.shape) for t in external),
         weight_bytes=sum(t.nbytes for t in built.initializers),
+        states=built.states,
         state_bytes=homes["state"],
         appended_bytes=sum(built.tensors[store.tensor].nbytes for store in graph.stores),
         repeat=None if repeat is None else (repeat.begin, repeat.period, repeat.count),

@@ -123,11 +123,15 @@ def load_model(
     Args:
         source: A path, the bytes of a file, or a ModelProto.
         bindings: A size for each symbolic dimension: `{"batch": 32, "past": 2048}`. A dimension
-            without a name is bound as `"input[1]"`.
+            without a name is bound as `"input[1]"`. A value for inputs of one element that decide
+            what is planned: `{"use_cache_branch": 1}`.
         weights: Graph inputs that are weights and live in HBM: globs, several of them
             separated by `|`.
-        state: Graph inputs that are rewritten from step to step and live in HBM, beside those
-            whose names say so (`past_key_values.0.key`, `cache_k`, `state`).
+        state: Graph inputs that are rewritten from step to step and live in HBM, as globs. They
+            are taken beside those whose names say so (`past_key_values.0.key`, `cache_k`, `state`)
+            and those that an output continues: with rows appended or written in place, or as a
+            whole under a like name (`ssm_in`, `ssm_out`). `"!name"` says of an input that it is
+            none. `facts.states` has why each was taken.
         fuse: Which ops become one: "none".
         limits: What the model may have at most.
 

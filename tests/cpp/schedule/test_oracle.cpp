@@ -133,23 +133,28 @@ std::optional<double> full_seconds(Problem& problem) {
   }
 }
 
-/// Whether `best` can be placed as it is, is sound, and takes as long as the forecast says.
-void expect_sound(Problem& problem, const test::Optimum& best) {
+/// Expects `best` to take as long as the forecast says and, where it finds addresses, to be sound.
+/// Returns whether it does: what fits in sum may have none.
+bool expect_sound(Problem& problem, const test::Optimum& best) {
   const Schedule& schedule = best.schedule;
-  program::Program program = unplaced_program(problem, schedule);
-  auto placed = program::place(program.buffers, chip::room(problem.chip()));
-  ASSERT_TRUE(placed);
-  program.buffers = std::move(*placed);
-  EXPECT_EQ(program::check(problem.graph(), problem.chip(), program), (std::vector<std::string>{}));
   EXPECT_EQ(timing(problem, situation(problem, schedule.ops), schedule.preload_order,
                    schedule.issued_before)
                 .total.value,
             best.seconds);
+  program::Program program = unplaced_program(problem, schedule);
+  auto placed = program::place(program.buffers, chip::room(problem.chip()));
+  if (!placed) {
+    return false;
+  }
+  program.buffers = std::move(*placed);
+  EXPECT_EQ(program::check(problem.graph(), problem.chip(), program), (std::vector<std::string>{}));
+  return true;
 }
 
 TEST(Oracle, LiesBetweenTheProvedBoundAndElkFullAndNearBoth) {
   constexpr double kRounding = 1.0 - 1e-12;
   int models = 0;
+  int placed = 0;
   int reordered = 0;
   double sum = 0.0;
   double nearest = 0.0;
@@ -168,7 +173,7 @@ TEST(Oracle, LiesBetweenTheProvedBoundAndElkFullAndNearBoth) {
       EXPECT_GE(gap, kRounding);
       EXPECT_LE(gap, 1.15);
       EXPECT_LE(bound, trial.best->seconds);
-      expect_sound(problem, *trial.best);
+      placed += expect_sound(problem, *trial.best) ? 1 : 0;
       sum += gap;
       nearest = std::max(nearest, bound / trial.best->seconds);
       reordered += trial.best->schedule.preload_order != problem.loaded() ? 1 : 0;
@@ -176,6 +181,7 @@ TEST(Oracle, LiesBetweenTheProvedBoundAndElkFullAndNearBoth) {
     }
   });
   EXPECT_GE(models, test::rounds(200));
+  EXPECT_GT(placed, 0.98 * models);
   EXPECT_GT(reordered, test::rounds(15));
   EXPECT_LE(sum / models, 1.03);
   EXPECT_GT(nearest, 0.95);  // a bound of nothing would hold, too

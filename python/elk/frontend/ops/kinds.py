@@ -329,6 +329,7 @@ KINDS: dict[str, Kind] = {
     "Constant": Kind(fold=fold.constant),
     "ConstantOfShape": Kind(fold=fold.constant_of_shape, view=reshaping.constant_of_shape),
     "NonZero": Kind(fold=fold.nonzero),
+    **dict.fromkeys(("Compress", "NonMaxSuppression", "Unique"), Kind()),
     "Range": Kind(fold=fold.arange),
     "Shape": viewed(_shape),
     "Size": viewed(_size),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from elk.frontend.ops.rows import sort_flops
 from elk.frontend.ops.windows import window
@@ -17,6 +17,9 @@ from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.space import Affine, Along, LoopSpace, MisalignedError, Pattern, Term
 from elk.frontend.views.values import DTYPES, Value
 from elk.frontend.views.views import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A loop for each dimension; several make up one dimension, the last of them innermost.
 Labels: TypeAlias = "list[str | tuple[str, ...]]"
@@ -103,6 +106,33 @@ def _along(label: str | tuple[str, ...], loops: dict[str, int], sizes: dict[str,
         for i, name in enumerate(label)
     ]
     return Affine(tuple(terms), 0)
+
+
+# Types of which values say how large results are: their element types, None for the input's.
+SIZED: Final[dict[str, tuple[str | None, ...]]] = {
+    "Compress": (None,),
+    "NonMaxSuppression": ("i64",),
+    "NonZero": ("i64",),
+    "Unique": (None, "i64", "i64", "i64"),
+}
+
+
+def sized(node: Node, shapes: Sequence[tuple[int, ...]]) -> Pattern:
+    """A node of which the caller has bound how large its results are."""
+    sizes: dict[str, int] = {}
+
+    def labelled(letter: str, shape: tuple[int, ...]) -> Labels:
+        labels = _listed(letter, len(shape))
+        sizes.update(_sized(labels, shape))
+        return [*labels]
+
+    given = [(i, value) for i, value in enumerate(node.inputs) if value is not None]
+    reads = [(i, labelled(f"x{i}_", value.shape)) for i, value in given]
+    writes = [
+        (dtype or node.input(0).dtype, labelled(f"y{i}_", shape))
+        for i, (dtype, shape) in enumerate(zip(SIZED[node.type], shapes, strict=False))
+    ]
+    return planned(node, Call(node.type.lower(), sizes, set(sizes), reads, writes))
 
 
 def _listed(letter: str, count: int) -> list[str]:

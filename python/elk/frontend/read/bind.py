@@ -1,4 +1,4 @@
-"""Symbolic dimensions: bound by the caller, evaluated where they are expressions."""
+"""What the caller binds: symbolic dimensions, evaluated where they are expressions, and numbers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import difflib
 import math
 import operator
 import re
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
+import numpy as np
+
 from elk.errors import InvalidInputError, UnboundSymbolsError
+from elk.frontend.views.values import DTYPES, numpy_dtype
 from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import onnx
 
+    from elk.frontend.views.values import Array
     from elk.frontend.views.views import Shape
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -42,20 +47,31 @@ _ARGUMENTS = {"max": (2, 64), "min": (2, 64), "floor": (1, 1), "ceil": (1, 1)}
 # Numbers, names and operators; no number runs into a name.
 _ARITHMETIC = re.compile(r"(?:(?<![\w.])\d{1,18}(?!\w)|[^\W\d]\w*|[-+*/%(), ])+")
 _SHOWN = 50  # Names in a message.
+_LOOKED_AT = 100_000  # Values of which a message names dimensions.
 
 
 class Symbols:
     """The dimensions of a model, read with the caller's bindings.
 
-    Collects what has no number while shapes are read; `finish` reports all of it at once.
+    Collects what has no number while shapes are read; `finish` reports all of it at once. `numbers`
+    are inputs of one element, of which the caller may bind the value.
     """
 
-    def __init__(self, bindings: Mapping[str, int] | None, limits: Limits = DEFAULT) -> None:
+    def __init__(
+        self,
+        bindings: Mapping[str, int] | None,
+        limits: Limits = DEFAULT,
+        numbers: Collection[str] = (),
+    ) -> None:
         self._limits = limits
-        self._bindings = {name: _size(name, size) for name, size in (bindings or {}).items()}
+        self._numbers = [name for name in numbers if name in (bindings or {})]
+        self._bindings = {
+            name: _whole_number(name, given, is_size=name not in self._numbers)
+            for name, given in (bindings or {}).items()
+        }
         for name, size in self._bindings.items():
             limits.check("dimension", size, f"binding '{name}'", f"bindings['{name}']")
-        self._seen: dict[str, None] = {}
+        self._seen: dict[str, None] = dict.fromkeys(self._numbers)
         self._unbound: dict[str, None] = {}
 
     def shape(self, value: onnx.ValueInfoProto) -> Shape:
@@ -64,6 +80,29 @@ class Symbols:
         return tuple(
             self._size(f"{value.name}[{i}]", dim) for i, dim in enumerate(tensor.shape.dim)
         )
+
+    def declared(self, values: Iterable[onnx.ValueInfoProto]) -> dict[str, Shape]:
+        """The shapes of values with dimensions that no input names, where all are bound.
+
+        Exporters name so what depends on values, such as how many elements are not zero.
+        """
+        asked = self._bindings.keys() - self._seen.keys()
+        found = {}
+        for value in values if asked else ():
+            names, dims = _names(value), value.type.tensor_type.shape.dim
+            whole = all(dim.dim_param or dim.HasField("dim_value") for dim in dims)
+            if whole and names & asked and names <= self._bindings.keys():
+                found[value.name] = self.shape(value)
+        return found
+
+    def unbound(self, values: Iterable[onnx.ValueInfoProto]) -> list[str]:
+        """Names of dimensions of `values` that no input has and nobody bound."""
+        names = sorted(name for value in islice(values, _LOOKED_AT) for name in _names(value))
+        return [name for name in dict.fromkeys(names) if name not in self._seen]
+
+    def numbers(self) -> dict[str, int]:
+        """The values of inputs of one element that the caller binds."""
+        return {name: self._bindings[name] for name in self._numbers}
 
     def _size(self, place: str, dim: onnx.TensorShapeProto.Dimension) -> int:
         if dim.HasField("dim_value"):
@@ -83,9 +122,9 @@ class Symbols:
         if not text:
             return self._bindings[place]
         size = evaluate(text, self._bindings)
-        if size < 1:
+        if size < 0:
             raise InvalidInputError(
-                f"dimension '{text}' must be positive, got {size}",
+                f"dimension '{text}' must not be negative, got {size}",
                 place=place,
                 remedy="bind its symbols to other sizes",
             )
@@ -111,7 +150,7 @@ class Symbols:
             close = difflib.get_close_matches(stray[0], list(islice(self._seen, _SHOWN)), n=1)
             meant = f"did you mean '{close[0]}'? " if close else ""
             raise InvalidInputError(
-                f"the model has no dimension {_listed(stray)}",
+                f"the model has no dimension {_listed(stray)}, nor such an input of one element",
                 code="unknown_symbol",
                 place="bindings",
                 remedy=f"{meant}its symbolic dimensions are: {_few(self._seen) or 'none'}",
@@ -119,16 +158,34 @@ class Symbols:
         return self._bindings
 
 
-def _size(name: str, size: object) -> int:
-    try:
-        number = operator.index(cast("SupportsIndex", size)) if not isinstance(size, bool) else -1
-    except TypeError:
-        number = -1
-    if number < 1:
+def _names(value: onnx.ValueInfoProto) -> set[str]:
+    """The names in the dimensions of a value."""
+    texts = (dim.dim_param.strip() for dim in value.type.tensor_type.shape.dim)
+    return {name for text in texts if text for name in symbols(text)}
+
+
+def inputs_of_one_element(graph: onnx.GraphProto) -> dict[str, Array]:
+    """The inputs whose value a caller may bind, by name: an array of its type and shape each."""
+    held = {x.name for x in graph.initializer}
+    found = {}
+    for x in graph.input:
+        kind, sizes = x.type.tensor_type, x.type.tensor_type.shape.dim
+        one = kind.HasField("shape") and all(dim.dim_value == 1 for dim in sizes)
+        if one and kind.elem_type in DTYPES and x.name not in held:
+            found[x.name] = np.zeros((1,) * len(sizes), numpy_dtype(DTYPES[kind.elem_type]))
+    return found
+
+
+def _whole_number(name: str, given: object, *, is_size: bool) -> int:
+    number = -1
+    if not (is_size and isinstance(given, bool)):
+        with suppress(TypeError):
+            number = operator.index(cast("SupportsIndex", given))
+    if number < 0:
         raise InvalidInputError(
-            f"binding '{name}' must be a positive integer, got {size!r}",
+            f"binding '{name}' must be a whole number, 0 or more, got {given!r}",
             place=f"bindings['{name}']",
-            remedy="give it a whole number of positions, at least 1",
+            remedy="give it a number of positions, or the value of the input of this name",
         )
     return number
 

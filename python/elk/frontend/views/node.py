@@ -23,6 +23,11 @@ class UnplannableError(Exception):
     """The node cannot be planned; the message is the reason."""
 
 
+# Why the elements of a value are not known.
+OUTSIDE = "lies outside the file"
+RUNNING = "computed while the model runs"
+
+
 @dataclass(slots=True, eq=False)
 class Node:
     """One node.
@@ -72,7 +77,7 @@ class Node:
             most = f"{self.folded_elements:,}"
             return f"has more than the {most} elements that are read (limit 'folded_elements')"
         absent = tensor.home == "weight"
-        return "lies outside the file" if absent else "is computed while the model runs"
+        return OUTSIDE if absent else f"is {RUNNING}"
 
     def ints(self, slot: int, attr: str) -> tuple[int, ...] | None:
         """Integers that older versions keep in attribute `attr`, newer ones in input `slot`."""
