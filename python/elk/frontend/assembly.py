@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from elk.errors import ElkError
 from elk.frontend.agreement import Agreement
 from elk.frontend.inference import Inferred, confirm
-from elk.frontend.ops import control, kinds, move, opaque, reshaping
+from elk.frontend.ops import control, factors, kinds, move, opaque, reshaping
 from elk.frontend.ops.assembled import Op, Refusal
 from elk.frontend.ops.maker import NEWEST, Maker
 from elk.frontend.ops.sequences import SEQUENCES
@@ -143,16 +143,26 @@ class Assembler(Taker):
                 return
             reason = "it is no view of its inputs, and they are not known"
             raise UnplannableError(kinds.REFUSED.get(node.type, reason))
+        if node.type == "MatMul":
+            product = factors.placed(node, Maker(self.make, node))
+            if product is not None:
+                self._composed(node, [product])
+                return
+        self._build(node, kind.build, attrs_key)
+
+    def _build(self, node: Node, build: Callable[[Node], Pattern], attrs_key: Hashable) -> None:
+        """Takes a node that is an op, of a pattern that is built once for all like it."""
         key = (node.type, attrs_key, tuple([v.key if v else None for v in node.inputs]),
                tuple(map(bool, node.outputs)))  # fmt: skip
         pattern = self._patterns.get(key)
         if pattern is None:
-            build = kind.build
             before = list(node.inputs)
             pattern = self._aligned(node, build)
             if node.inputs == before[: len(node.inputs)]:  # Slots still mean the same inputs.
                 self._patterns[key] = pattern
         self._op(node, pattern)
+        if node.type in factors.SCALING:
+            factors.noted(node, self.result.values[node.outputs[0]])
 
     def make(
         self, maker: Node, kind_name: str, inputs: list[Value | None], attrs: dict[str, Any]
@@ -196,6 +206,7 @@ class Assembler(Taker):
             return False
         if len(seen) == 1 and node.get(0) is not None:
             seen = [self._adopted(node.input(0), seen[0])]
+            factors.passed_on(node, view, seen[0])
         self.result.views.append((node.name, node.type))
         self.result.values.update((value.name, value) for value in seen)
         return True

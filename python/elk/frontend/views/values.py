@@ -115,6 +115,7 @@ class Value:
         known: Its elements, where they follow from constants and shapes; there are none to
             know of a value without elements.
         key: What equal values share: type, shape, views and, of few known elements, these.
+        factored: Of which value and number it is the product, if it is one.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Value:
     pieces: tuple[Piece, ...]
     known: Array | None = None
     key: Hashable = None
+    factored: Factored | None = None
 
     def __post_init__(self) -> None:
         if self.known is None and 0 in self.shape:
@@ -149,7 +151,15 @@ class Value:
 
     def renamed(self, name: str) -> Value:
         """An equal value under another name."""
-        return Value(name, self.dtype, self.shape, self.pieces, self.known, self.key)
+        return Value(name, self.dtype, self.shape, self.pieces, self.known, self.key, self.factored)
+
+
+@dataclass(slots=True, eq=False)
+class Factored:
+    """A value that is `base` times `number`, which has one element."""
+
+    base: Value
+    number: Value
 
 
 @dataclass(slots=True, eq=False)

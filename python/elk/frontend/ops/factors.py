@@ -1,0 +1,95 @@
+"""Numbers that multiply an operand of a product go where they cost least.
+
+Exporters write attention as `(q * sqrt(s)) @ (k * sqrt(s))^T`. In a decode step the second factor
+is a pass over the whole cache. A factor of one element may as well multiply the other operand or
+the result, and two that are known are one. What was planned to multiply an operand is dropped
+where nothing else reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from elk.frontend.views.space import MisalignedError
+from elk.frontend.views.values import Factored, constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from elk.frontend.ops.maker import Maker
+    from elk.frontend.views.node import Node
+    from elk.frontend.views.values import Value
+
+# Types that see all elements of their first input, and so pass a factor of them on.
+PASSING: Final = frozenset(("Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose",
+                            "Unsqueeze"))  # fmt: skip
+SCALING: Final = frozenset(("Div", "Mul"))
+_SMALL: Final = frozenset(
+    ("f16", "f8")
+)  # Types in which a product without its factor may overflow.
+_RESULT: Final = 2  # The place behind those of the operands.
+
+
+def noted(node: Node, result: Value) -> None:
+    """Notes on the result of a Mul or Div that it is a value times a number."""
+    a, b = node.input(0), node.input(1)
+    if node.type == "Div":
+        if b.known is not None and b.size == 1 and b.known.dtype.kind == "f" and b.known.all():
+            number = constant(f"{b.name}.reciprocal", np.asarray(1.0 / b.known, b.known.dtype))
+            result.factored = Factored(a, number) if a.shape == result.shape else None
+        return
+    for base, number in ((a, b), (b, a)):
+        if number.size == 1 and base.shape == result.shape and base.size > 1:
+            result.factored = Factored(base, number)
+
+
+def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Value) -> None:
+    """Lets the result of a view be as factored as its input."""
+    factored = node.input(0).factored
+    if factored is None or node.type not in PASSING:
+        return
+    inputs, node.inputs = node.inputs, [factored.base, *node.inputs[1:]]
+    try:
+        base = view(node)
+    except MisalignedError:
+        base = None
+    finally:
+        node.inputs = inputs
+    if base is not None:
+        seen.factored = Factored(base[0], factored.number)
+
+
+def placed(node: Node, make: Maker) -> Value | None:
+    """Moves the factors of the operands of a MatMul where they cost least.
+
+    Returns its result where a factor multiplies that; else the operands of `node` are changed.
+    """
+    operands = [node.input(0), node.input(1)]
+    factored = [x.factored for x in operands]
+    bases = [x if f is None else f.base for x, f in zip(operands, factored, strict=True)]
+    numbers = [f.number for f in factored if f is not None]
+    if not numbers:
+        return None
+    passes = [*(x.size for x in bases), _elements(*(x.shape for x in operands))]
+    if operands[0].dtype in _SMALL:
+        del passes[_RESULT]
+    best = passes.index(min(passes))
+    slots = [i for i, f in enumerate(factored) if f is not None]
+    if len(slots) == 1 and passes[slots[0]] <= passes[best]:
+        return None  # The factor is where it costs least.
+    number = numbers[0] if len(numbers) == 1 else make("Mul", *numbers)
+    if best == _RESULT:
+        return make("Mul", make("MatMul", *bases), number)
+    bases[best] = make("Mul", bases[best], number)
+    node.inputs[:2] = bases
+    return None
+
+
+def _elements(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    """How many elements the product of matrices of these shapes has."""
+    rows = a[-2] if len(a) > 1 else 1
+    columns = b[-1] if len(b) > 1 else 1
+    return math.prod(np.broadcast_shapes(a[:-2], b[:-2])) * rows * columns
