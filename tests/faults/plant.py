@@ -22,6 +22,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from copied_core import environment_of  # noqa: E402 - from the folder above
+
 LIST = Path(__file__).with_name("faults.toml")
 PASSED, FAILED, CAUGHT = "passed", "failed", "caught"
 LIMIT_S = 900  # for one test; whoever waits longer has not been told
@@ -120,8 +124,7 @@ class Copy:
 
     def _environment(self) -> dict[str, str]:
         """Has the tests import the copy; no byte code, which may be older than a second is long."""
-        path = str(self.tree / "python")
-        return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**environment_of(self.tree / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def is_cpp(test: str) -> bool:

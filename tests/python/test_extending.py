@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import elk
 import pytest
+from copied_core import environment_of
 from each_case import each
 from elk import _core
 
@@ -27,15 +26,6 @@ BLOCK = re.compile(
 NAMED = set(re.findall(r"`((?:python|cpp|tests|docs)/[\w./]+)`", PAGE))
 # The copy comes before what hooks of editable installations would import.
 BEFORE_HOOKS = "import importlib.machinery as m, sys\nsys.meta_path.insert(0, m.PathFinder)\n"
-
-
-def folders_of_tbb() -> set[str]:
-    """Where the distribution `tbb` has its library, which the core seeks beside its own place."""
-    try:
-        files = importlib.metadata.files("tbb") or []
-    except importlib.metadata.PackageNotFoundError:
-        return set()
-    return {str(Path(x.locate()).resolve().parent) for x in files if x.name.startswith("libtbb.")}
 
 
 @dataclass(frozen=True)
@@ -60,13 +50,7 @@ class Copy:
         changed.write_text(text.replace(old, new), encoding="utf-8")
 
     def run(self, words: list[str]) -> None:
-        libraries = [*folders_of_tbb(), *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.folder / "python"),
-            "LD_LIBRARY_PATH": ":".join(filter(None, libraries)),
-            "MPLBACKEND": "agg",
-        }
+        environment = {**environment_of(self.folder / "python"), "MPLBACKEND": "agg"}
         done = subprocess.run(
             words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )

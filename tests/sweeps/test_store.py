@@ -102,6 +102,26 @@ def test_a_refused_coordinator_changes_nothing(tmp_path: Path) -> None:
     assert elk.sweep.open(path).resume(failed=True, workers=0).progress.done == 4
 
 
+OPENING = """
+import sys, time
+from pathlib import Path
+from elk.sweeps.connecting import connect
+for number in range(100):
+    moment = int(time.time() * 100 + 2) / 100  # the same for all that open the file
+    while time.time() < moment:
+        pass
+    for _ in range(6):
+        connect(Path(sys.argv[1]) / str(number)).close()
+"""
+
+
+@pytest.mark.slow
+def test_a_new_store_is_opened_by_several_at_once(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", OPENING, str(tmp_path)]
+    opening = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[1] for process in opening] == ["", ""]
+
+
 def test_a_transaction_that_was_cut_off_is_rolled_back(tmp_path: Path) -> None:
     sweep = swept(tmp_path / "s.elksweep")
     sweep.store._connection.execute("BEGIN IMMEDIATE")

@@ -28,6 +28,7 @@ _KEEPING_LEVELS: Final = frozenset({
     "Clip", "DequantizeLinear", "Flatten", "Identity", "MaxPool", "Relu", "Reshape", "Slice",
     "Squeeze", "Transpose", "Unsqueeze",
 })  # fmt: skip
+_QUANTIZERS: Final = ("DynamicQuantize", "QL", "Quantize")  # How types begin that round to levels.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,8 @@ def _quantisation_step(graph: GraphProto, name: str) -> float:
             scale = _elements(graph, makers, node.input[1])
             step *= 0.0 if scale is None else float(np.max(np.abs(scale), initial=0.0))
         elif node.op_type not in _KEEPING_LEVELS:
-            return step if "Quantize" in node.op_type or node.op_type.startswith("QL") else 0.0
+            quantizes = node.op_type.startswith(_QUANTIZERS) and name == node.output[0]
+            return step if quantizes else 0.0
         name = node.input[0]
     return 0.0
 

@@ -22,14 +22,7 @@ from elk.frontend.read.load import Loaded, check, weightless
 from elk.frontend.read.states import States
 from elk.frontend.views.bounds import check_shape
 from elk.frontend.views.node import OUTSIDE, RUNNING
-from elk.frontend.views.values import (
-    DTYPES,
-    Stored,
-    Value,
-    constant,
-    type_name,
-    whole,
-)
+from elk.frontend.views.values import DTYPES, Stored, Value, constant, type_name, whole
 from elk.frontend.views.views import is_whole
 from elk.limits import DEFAULT, Limits
 
@@ -39,6 +32,7 @@ if TYPE_CHECKING:
     import onnx
 
     from elk.frontend.views.values import Array
+    from elk.frontend.views.views import Shape
 
 _MOST_BYTES = 1 << 60  # Eight times as many, in bits, still fit 64-bit integers.
 _SHOWN = 100  # Refused nodes in a message.
@@ -228,6 +222,9 @@ def _outputs(
 ) -> tuple[list[Value], list[tuple[Stored, int]]]:
     """The values that leave the graph, and the tensors written back with their runs of bytes."""
     read = {id(t) for op in assembler.result.ops for t in op.reads}
+    inputs_of: dict[tuple[str, Shape], dict[str, Stored]] = {}
+    for t in inputs:
+        inputs_of.setdefault((t.dtype, t.shape), {})[t.name] = t
     outputs: list[Value] = []
     stores: dict[int, tuple[Stored, int]] = {}  # By id: what several outputs show is stored once.
     for output in proto.graph.output:
@@ -255,8 +252,7 @@ def _outputs(
         else:
             value = _whole_output(value, assembler, output.name)
             tensor = value.pieces[0].tensor
-            like = (value.dtype, value.shape)
-            alike = {t.name: t for t in inputs if (t.dtype, t.shape) == like}
+            alike = inputs_of.get((value.dtype, value.shape), {})
             replaced = states.replaced_by(output.name, alike)
             if replaced is None:
                 tensor.home = "output"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,12 +22,12 @@ from elk import _core
 from elk.base import atomic_file
 from elk.errors import SweepStoreError
 from elk.points.columns import COLUMNS
+from elk.sweeps.connecting import at_fault, connect
 from elk.sweeps.definition import Definition, Point, Task, task_of
 from elk.sweeps.evaluate import Answer
 from elk.sweeps.sources import Source
 
 SCHEMA: Final = "elk.sweep/1"
-_BUSY_S: Final = 30.0  # how long a reader or writer waits for the other
 _FACTS: Final = ("status", "code", "message", "traceback")
 _DDL: Final = """
 CREATE TABLE sweep (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -79,7 +78,7 @@ class Store:
     @staticmethod
     def create(path: Path, definition: Definition) -> Store:
         """A new store with all points of a sweep, none of them answered."""
-        store = Store(path, _connect(path))
+        store = Store(path, connect(path))
         with store._writing("the store cannot be made") as cursor:
             for statement in _ddl(definition.axes, definition.columns).split(";\n"):
                 cursor.execute(statement)
@@ -95,12 +94,12 @@ class Store:
         """Whether nothing was stored there yet: no file, or one whose making was cut off."""
         if not path.exists():
             return True
-        connection = _connect(path)
+        connection = connect(path)
         try:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             return int(tables) == 0
         except sqlite3.Error as error:
-            raise _at_fault(path, "the file is no store", error) from error
+            raise at_fault(path, "the file is no store", error) from error
         finally:
             connection.close()
 
@@ -109,7 +108,7 @@ class Store:
         """The store in a file."""
         if not path.is_file():
             raise SweepStoreError("there is no such file", place=str(path), remedy="check the path")
-        store = Store(path, _connect(path))
+        store = Store(path, connect(path))
         if store.about.get("schema") != SCHEMA:
             raise SweepStoreError(
                 f"the file is no store of schema {SCHEMA!r}",
@@ -298,37 +297,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise _at_fault(self.path, what, error) from error
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    try:
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-        )
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if os.access(path, os.W_OK):
-                raise
-            connection.close()
-            connection = sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
-        connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error as error:
-        raise _at_fault(path, "the store cannot be opened", error) from error
-    return connection
-
-
-def _at_fault(path: Path, what: str, error: sqlite3.Error) -> SweepStoreError:
-    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
-        return SweepStoreError(
-            "the file is no store", place=str(path), remedy="give a file that elk.sweep wrote"
-        )
-    return SweepStoreError(
-        f"{what}: {error}; all results that were reported as done are kept",
-        place=str(path),
-        remedy="make room on the disk or give a path that you may change, then resume the sweep",
-    )
+            raise at_fault(self.path, what, error) from error
 
 
 def _ddl(axes: Sequence[str], columns: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import onnx
 
@@ -24,6 +24,7 @@ _TIMES: Final = frozenset((
 ))  # fmt: skip
 _MOVES: Final = frozenset(("Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 _WRITES: Final = frozenset(("Scatter", "ScatterElements", "ScatterND", "TensorScatter"))
+_MOST_PARTS: Final = 8  # of a Concat that appends to a state
 # Of a node that keeps a cache: which of its outputs continues which of its inputs.
 _CACHES: Final = {
     "Attention": {1: 4, 2: 5},
@@ -51,7 +52,10 @@ class States:
         self._barred = [glob[1:] for glob in state if glob.startswith("!")]
         held = {x.name for x in graph.initializer}
         self._continued = _continued(graph, {x.name for x in graph.input} - held)
-        self._successors = {name: output for name, (output, _) in self._continued.items()}
+        self._continues = {output: name for name, (output, _) in self._continued.items()}
+        self._called: dict[tuple[str, ...], list[str]] = {}
+        for x in graph.input:
+            self._called.setdefault(_words(x.name), []).append(x.name)
         self.why: dict[str, str] = {}
 
     def home(self, name: str) -> str:
@@ -68,25 +72,21 @@ class States:
             self.why[name] = self._continued[name][1]
         return "state" if name in self.why else "input"
 
-    def replaced_by(self, output: str, alike: Iterable[str]) -> str | None:
+    def replaced_by(self, output: str, alike: Collection[str]) -> str | None:
         """The input that `output` continues, of those that are `alike` in type and shape."""
-        names = list(alike)
-        for name in names:
-            if name in self.why and self._successors.get(name) == output:
-                return name
+        continued = self._continues.get(output)
+        if continued in self.why and continued in alike:
+            return continued
         if _REPLACED.match(output):
-            known = next((name for name in names if name in self.why), None)
+            known = next((name for name in self.why if name in alike), None)
             if known is not None:
                 return known
         words = _words(output)
-        for name in names:
-            if words and _words(name) == words and self._free(name):
+        for name in self._called.get(words, ()) if words else ():
+            if name in alike and not _matches(name, (*self._weights, *self._barred)):
                 self.why.setdefault(name, REPLACED)
                 return name
         return None
-
-    def _free(self, name: str) -> bool:
-        return not (_matches(name, self._weights) or _matches(name, self._barred))
 
 
 def _matches(name: str, globs: Iterable[str]) -> bool:
@@ -99,16 +99,58 @@ def _words(name: str) -> tuple[str, ...]:
     return words if any(x[0].isalpha() for x in words) else ()
 
 
+class _Flow:
+    """Where the values of a graph come from and where they go."""
+
+    def __init__(self, graph: onnx.GraphProto, inputs: set[str]) -> None:
+        self.inputs = inputs
+        self.makers: dict[str, onnx.NodeProto] = {}
+        self._made_at: dict[str, int] = {}
+        self._read_at: dict[str, int] = {}  # By the first node.
+        self._fed = set(inputs)  # What depends on inputs.
+        for at, node in enumerate(graph.node):
+            for name in node.input:
+                self._read_at.setdefault(name, at)
+            fed = not self._fed.isdisjoint(node.input)
+            for name in node.output:
+                self.makers[name], self._made_at[name] = node, at
+                if fed:
+                    self._fed.add(name)
+
+    def origin(self, name: str) -> str:
+        """The value that `name` has in other dimensions."""
+        while (node := self.makers.get(name)) is not None and node.op_type in _MOVES:
+            name = node.input[0]
+        return name
+
+    def is_news(self, names: Sequence[str], start: str) -> bool:
+        """Whether the values come from inputs, but not from `start`; of no values it is true."""
+        given = [name for name in names if name]
+        if given and self._fed.isdisjoint(given):
+            return False
+        first = self._read_at.get(start, 0)
+        if all(self._made_at.get(name, -1) < first and name != start for name in given):
+            return True  # Nodes stand behind those whose results they read.
+        waiting, seen = list(given), set(given)
+        while waiting:
+            node = self.makers.get(waiting.pop())
+            for read in node.input if node is not None else ():
+                if read not in seen:
+                    seen.add(read)
+                    waiting.append(read)
+        return start not in seen
+
+
 def _continued(graph: onnx.GraphProto, inputs: set[str]) -> dict[str, tuple[str, str]]:
     """Inputs that an output appends to or writes into: that output, and which of both it does."""
-    makers = {name: node for node in graph.node for name in node.output if name}
+    flow = _Flow(graph, inputs)
     found: dict[str, tuple[str, str]] = {}
     for output in graph.output:
-        made = _origin(output.name, makers)
-        node = makers.get(made)
+        made = flow.origin(output.name)
+        node = flow.makers.get(made)
         for name, others, why in _candidates(node, made) if node is not None else ():
-            start = _origin(name, makers)
-            if start in inputs and _is_news(others, start, inputs, makers):
+            start = flow.origin(name)
+            if start in inputs and flow.is_news(others, start):
                 found.setdefault(start, (output.name, why))
                 break
     return found
@@ -117,7 +159,7 @@ def _continued(graph: onnx.GraphProto, inputs: set[str]) -> dict[str, tuple[str,
 def _candidates(node: onnx.NodeProto, made: str) -> Iterator[tuple[str, list[str], str]]:
     """Which inputs of a node its result `made` may continue, what it adds to each, and how."""
     names = list(node.input)
-    if node.op_type == "Concat":
+    if node.op_type == "Concat" and len(names) <= _MOST_PARTS:
         for i, name in enumerate(names):
             yield name, names[:i] + names[i + 1 :], APPENDED
     elif node.op_type in _WRITES:
@@ -128,25 +170,3 @@ def _candidates(node: onnx.NodeProto, made: str) -> Iterator[tuple[str, list[str
     slot = _CACHES.get(node.op_type, {}).get(list(node.output).index(made), len(names))
     if slot < len(names) and names[slot]:
         yield names[slot], [], APPENDED
-
-
-def _origin(name: str, makers: Mapping[str, onnx.NodeProto]) -> str:
-    """The value that `name` has in other dimensions."""
-    while (node := makers.get(name)) is not None and node.op_type in _MOVES:
-        name = node.input[0]
-    return name
-
-
-def _is_news(
-    names: Sequence[str], start: str, inputs: set[str], makers: Mapping[str, onnx.NodeProto]
-) -> bool:
-    """Whether the values come from inputs of the graph, `start` not among them; so do no values."""
-    waiting = [x for x in names if x]
-    seen = set(waiting)
-    while waiting:
-        node = makers.get(waiting.pop())
-        for read in node.input if node is not None else ():
-            if read and read not in seen:
-                seen.add(read)
-                waiting.append(read)
-    return start not in seen and (not seen or not seen.isdisjoint(inputs))
