@@ -84,7 +84,8 @@ install_to_test() {
 run_tests() {
   export PATH="$PWD/.venv-test/bin:$PATH"
   say "running the C++ tests (about 1 minute on 2 cores)"
-  # tests/python/test_threads.py compares plans; these are for the thread sanitizer.
+  # tests/python/test_threads.py holds plans of several threads against each other; what is left out
+  # does so for the thread sanitizer.
   ctest --test-dir build/release --output-on-failure --no-tests=error --parallel 2 \
     --exclude-regex "^OnAnyNumberOfThreads.CompileGives"
   say "running the Python tests and notebooks (about 5 minutes on 2 cores)"

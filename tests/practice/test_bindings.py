@@ -101,7 +101,7 @@ def test_an_input_that_is_bound_is_fed_as_bound() -> None:
 
 
 def test_a_binding_of_an_input_of_several_elements_is_refused() -> None:
-    with pytest.raises(elk.InvalidInputError, match="nor such an input of one element"):
+    with pytest.raises(elk.InvalidInputError, match="no input of one element is called 'x'"):
         elk.load_model(turns(), bindings={"steps": 2, "x": 2})
 
 

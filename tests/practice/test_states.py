@@ -8,7 +8,7 @@ import elk
 import numpy as np
 import onnx
 import pytest
-from elk.frontend.read.states import APPENDED, REPLACED, TOLD, WRITTEN
+from elk.frontend.read.states import APPENDED, NAMED, REPLACED, TOLD, WRITTEN
 from onnx_graphs import I64, Inputs, model_of, node
 
 PAST, WIDTH = 63, 16
@@ -68,6 +68,14 @@ def slots_step() -> onnx.ModelProto:
     return model_of(nodes, inputs, ["buffer_after"])
 
 
+def two_windows() -> onnx.ModelProto:
+    """Of two states of one shape, each output replaces the one that is called like it."""
+    nodes = [node("Add", "cache_a x", "new_cache_a"), node("Mul", "b_in x", "next_b")]
+    return model_of(
+        nodes, dict.fromkeys(("cache_a", "b_in", "x"), (4, 8)), ["new_cache_a", "next_b"]
+    )
+
+
 CASES = {
     "numbered caches": (decode_step(("in_kv_0", "in_kv_1"), ("out_kv_0", "out_kv_1")), APPENDED, 2),
     "other names": (decode_step(("a", "b"), ("c", "d")), APPENDED, 2),
@@ -88,6 +96,10 @@ def test_what_an_output_continues_is_state(subtests: pytest.Subtests) -> None:
             states = [t.name for t in model.graph.tensors if t.home.name == "State"]
             assert set(model.facts.states) <= set(states)
             assert why in dict(model.facts.rows())["taken for state"]
+
+
+def test_of_states_of_one_shape_the_like_name_is_taken() -> None:
+    assert elk.load_model(two_windows()).facts.states == {"cache_a": NAMED, "b_in": REPLACED}
 
 
 def test_a_step_is_no_faster_than_its_caches_come() -> None:

@@ -42,7 +42,7 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Bind: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
+        "--bind", metavar="NAME=SIZE", help="A dimension's size, or an input's value; repeat it."
     ),
 ]
 Weights: TypeAlias = Annotated[

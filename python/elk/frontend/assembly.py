@@ -132,11 +132,11 @@ class Assembler(Taker):
             if made is not None:
                 self._composed(node, made)
                 return
-        known = all(v is None or v.known is not None for v in node.inputs)
-        if kind.build is None and kind.fold is not None and known:
-            most = f"{node.folded_elements:,} elements (limit 'folded_elements')"
-            raise UnplannableError(f"it is computed while the model is read, up to {most}")
         if kind.build is None:
+            known = all(v is None or v.known is not None for v in node.inputs)
+            if known and kind.fold is not None:
+                most = f"{node.folded_elements:,} elements (limit 'folded_elements')"
+                raise UnplannableError(f"it is computed while the model is read, up to {most}")
             shapes = [self._declared[x] for x in node.outputs if x in self._declared]
             if node.type in opaque.SIZED and len(shapes) == len(node.outputs):
                 self._op(node, self._aligned(node, lambda one: opaque.sized(one, shapes)))
@@ -161,7 +161,7 @@ class Assembler(Taker):
             if node.inputs == before[: len(node.inputs)]:  # Slots still mean the same inputs.
                 self._patterns[key] = pattern
         self._op(node, pattern)
-        if node.type in factors.SCALING:
+        if node.type in factors.SCALING and node.outputs[0]:
             factors.noted(node, self.result.values[node.outputs[0]])
 
     def make(

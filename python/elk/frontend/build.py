@@ -111,9 +111,11 @@ def build(
         for number, node in enumerate(plain.graph.node):
             assembler.add(node, number)
     if assembler.result.refused:
-        free = [name for name in single if name not in bound]
-        _refuse(assembler.result.refused, [*free, *symbols.unbound(proto.graph.value_info)])
-    outputs, stores = _outputs(proto, assembler, inputs, states)
+        unbound = [name for name in single if name not in bound]
+        unbound += symbols.unbound(proto.graph.value_info)
+        _refuse(assembler.result.refused, unbound)
+    free = [t for t in inputs if t.name not in symbols.numbers()]
+    outputs, stores = _outputs(proto, assembler, free, states)
     return _finished(loaded, bound, assembler.result, (initializers, outputs, stores), states)
 
 

@@ -97,8 +97,8 @@ class Symbols:
 
     def unbound(self, values: Iterable[onnx.ValueInfoProto]) -> list[str]:
         """Names of dimensions of `values` that no input has and nobody bound."""
-        names = sorted(name for value in islice(values, _LOOKED_AT) for name in _names(value))
-        return [name for name in dict.fromkeys(names) if name not in self._seen]
+        named = {name for value in islice(values, _LOOKED_AT) for name in _names(value)}
+        return sorted(named - self._seen.keys())
 
     def numbers(self) -> dict[str, int]:
         """The values of inputs of one element that the caller binds."""
@@ -150,7 +150,7 @@ class Symbols:
             close = difflib.get_close_matches(stray[0], list(islice(self._seen, _SHOWN)), n=1)
             meant = f"did you mean '{close[0]}'? " if close else ""
             raise InvalidInputError(
-                f"the model has no dimension {_listed(stray)}, nor such an input of one element",
+                f"no dimension and no input of one element is called {_listed(stray)}",
                 code="unknown_symbol",
                 place="bindings",
                 remedy=f"{meant}its symbolic dimensions are: {_few(self._seen) or 'none'}",

@@ -77,15 +77,13 @@ class States:
         continued = self._continues.get(output)
         if continued in self.why and continued in alike:
             return continued
-        if _REPLACED.match(output):
-            known = next((name for name in self.why if name in alike), None)
-            if known is not None:
-                return known
         words = _words(output)
         for name in self._called.get(words, ()) if words else ():
             if name in alike and not _matches(name, (*self._weights, *self._barred)):
                 self.why.setdefault(name, REPLACED)
                 return name
+        if _REPLACED.match(output):
+            return next((name for name in self.why if name in alike), None)
         return None
 
 
@@ -103,7 +101,6 @@ class _Flow:
     """Where the values of a graph come from and where they go."""
 
     def __init__(self, graph: onnx.GraphProto, inputs: set[str]) -> None:
-        self.inputs = inputs
         self.makers: dict[str, onnx.NodeProto] = {}
         self._made_at: dict[str, int] = {}
         self._read_at: dict[str, int] = {}  # By the first node.
