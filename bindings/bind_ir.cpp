@@ -180,19 +180,22 @@ void bind_axes(py::module_& m) {
 void bind_tensors(py::module_& m) {
   py::class_<ir::Operand>(m, "Operand", "What an op reads or writes, and where.")
       .def(py::init([](TensorId tensor, ir::Access access, Table<DimId, ir::Dim> dims,
-                       std::optional<ir::Indirect> indirect, std::int32_t input) {
-             return ir::Operand{tensor, access, std::move(dims), std::move(indirect), false, input};
+                       std::optional<ir::Indirect> indirect, std::int32_t input, bool covers) {
+             return ir::Operand{tensor, access, std::move(dims), std::move(indirect),
+                                false,  input,  covers};
            }),
            py::kw_only(), "tensor"_a, "access"_a, "dims"_a, "indirect"_a = py::none(),
-           "input"_a = -1)
+           "input"_a = -1, "covers"_a = false)
       .def(by_members(&ir::Operand::tensor, &ir::Operand::access, &ir::Operand::dims,
-                      &ir::Operand::indirect, &ir::Operand::spilled, &ir::Operand::input))
+                      &ir::Operand::indirect, &ir::Operand::spilled, &ir::Operand::input,
+                      &ir::Operand::covers))
       .def_readonly("tensor", &ir::Operand::tensor)
       .def_readonly("access", &ir::Operand::access)
       .def_property_readonly("dims", members(&ir::Operand::dims))
       .def_readonly("indirect", &ir::Operand::indirect)
       .def_readonly("spilled", &ir::Operand::spilled)
-      .def_readonly("input", &ir::Operand::input);
+      .def_readonly("input", &ir::Operand::input)
+      .def_readonly("covers", &ir::Operand::covers);
   py::class_<ir::Tensor>(m, "Tensor", "A stored tensor.")
       .def(py::init<std::string, ir::DType, std::vector<std::int64_t>, ir::Home>(), py::kw_only(),
            "name"_a, "dtype"_a, "shape"_a, "home"_a)

@@ -63,9 +63,12 @@ def window_step() -> onnx.ModelProto:
 
 def slots_step() -> onnx.ModelProto:
     """Rows of a buffer of fixed size."""
-    nodes = [node("ScatterND", "buffer slots rows", "buffer_after")]
+    nodes = [
+        node("ScatterND", "buffer slots rows", "buffer_after"),
+        node("Tanh", "buffer_after", "y"),
+    ]
     inputs: Inputs = {"buffer": [64, WIDTH], "slots": (I64, [2, 1]), "rows": [2, WIDTH]}
-    return model_of(nodes, inputs, ["buffer_after"])
+    return model_of(nodes, inputs, ["buffer_after", "y"])
 
 
 def two_windows() -> onnx.ModelProto:

@@ -230,7 +230,7 @@ def test_weights_that_are_stored_quantised_are_read_as_they_are_stored() -> None
     x = floats(5, 16)
     (got,) = evaluate(model, {"x": x})
     np.testing.assert_allclose(got, x @ (constants["q"] * constants["s"]), rtol=1e-4, atol=1e-5)
-    assert functions(model) == {"cast": 1, "mul": 1, "matmul": 1}
+    assert functions(model) == {"matmul": 1}
     assert bytes_of(model, "Weight") == 16 * 8 + 8 * 4
 
 
@@ -288,7 +288,7 @@ def test_a_spectrum_is_a_product_with_its_roots() -> None:
 def test_a_scatter_is_whole_along_what_it_picks_and_cut_along_the_rest() -> None:
     nodes = [node("ScatterElements", "x i u", "y", axis=1)]
     shapes: dict[str, Any] = {"x": [6, 8], "i": (TensorProto.INT64, [6, 3]), "u": [6, 3]}
-    (op,) = load_model(model_of(nodes, shapes, ["y"])).graph.ops
+    (op,) = load_model(model_of(nodes, shapes, ["y"]), state=["!x"]).graph.ops
     assert (op.kind.name, op.function) == ("Opaque", "scatter")
     assert {axis.name: axis.role.name for axis in op.axes} == {
         "d0": "Parallel", "d1": "Row", "u1": "Row",

@@ -72,13 +72,15 @@ class _Run:
     def inputs(self) -> Inputs:
         """By ONNX input: values and where there are any. Parts of one value never overlap."""
         out: Inputs = {}
-        for operand in self.reads:
+        for i, operand in enumerate(self.reads):
             if operand.input < 0:  # Such an operand only says where another one is read.
                 continue
             value, inside = self.part(operand)
+            if operand.covers:
+                inside = inside & self.part(self.reads[i + 1])[0]
             if operand.input in out:
                 other, taken = out[operand.input]
-                assert not (inside & taken).any(), "parts overlap"
+                assert operand.covers or not (inside & taken).any(), "parts overlap"
                 value, inside = np.where(inside, value, other), inside | taken
             out[operand.input] = value, inside
         return out
@@ -132,22 +134,33 @@ def seen(value: Any, arrays: Mapping[str, Array]) -> Array:
     """A graph output: views of tensors put together."""
     out: Array | None = None
     for piece in value.pieces:
-        atoms = [atom for dim in piece.view.dims for atom in dim]
-        inside: Array = np.ones((1,) * len(atoms), dtype=bool)
-        index = []
-        for d, size in enumerate(piece.tensor.shape):
-            at: Array = np.full((1,) * len(atoms), piece.view.offsets[d])
-            for i, atom in enumerate(atoms):
-                line = np.arange(atom.size) * atom.coefs[d]
-                at = at + line.reshape([-1 if j == i else 1 for j in range(len(atoms))])
-            inside = inside & (at >= 0) & (at < size)
-            index.append(np.clip(at, 0, size - 1))
-        array = arrays[piece.tensor.name]
-        found = array[tuple(index)] if index else array
-        full = np.broadcast_to(found, [a.size for a in atoms])
+        full, inside = _viewed(piece, arrays, value.shape)
+        if piece.mask is not None:
+            inside, _ = _viewed(piece.mask, arrays, value.shape)
         out = full if out is None else np.where(inside, full, out)
     assert out is not None
-    return out.reshape(value.shape)
+    return out
+
+
+def _viewed(part: Any, arrays: Mapping[str, Array], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """What a view of a tensor shows, and where that is inside of the tensor."""
+    atoms = [atom for dim in part.view.dims for atom in dim]
+    inside: Array = np.ones((1,) * len(atoms), dtype=bool)
+    index = []
+    for d, size in enumerate(part.tensor.shape):
+        at: Array = np.full((1,) * len(atoms), part.view.offsets[d])
+        for i, atom in enumerate(atoms):
+            line = np.arange(atom.size) * atom.coefs[d]
+            at = at + line.reshape([-1 if j == i else 1 for j in range(len(atoms))])
+        inside = inside & (at >= 0) & (at < size)
+        index.append(np.clip(at, 0, size - 1))
+    array = arrays[part.tensor.name]
+    found = array[tuple(index)] if index else array
+    whole = [a.size for a in atoms]
+    return (
+        np.broadcast_to(found, whole).reshape(shape),
+        np.broadcast_to(inside, whole).reshape(shape),
+    )
 
 
 def _result(run: _Run) -> Array:
@@ -245,7 +258,12 @@ def _product(run: _Run, wide: Inputs) -> Array:
     if op.onnx_type.startswith("Integer"):  # Zero points come off before padding is added.
         wide = {i: (x.astype(np.int64), inside) for i, (x, inside) in wide.items()}
         zeros = [int(scalars.pop(0)), int(scalars.pop(0))]
-    terms = [np.where(wide[i][1], wide[i][0] - zeros[i], 0) for i in (0, 1)]
+    constants = [scalars.pop() for _ in op.constants][::-1]
+    by = {i: x[0] for i, x in wide.items()} | dict(zip(op.constants, constants, strict=True))
+    terms = [  # As stored, with zero points and scales behind the bias.
+        np.where(wide[i][1], (by[i] - zeros[i] - by.get(4 + 2 * i, 0)) * by.get(3 + 2 * i, 1), 0)
+        for i in (0, 1)
+    ]
     result = np.broadcast_to(terms[0] * terms[1], run.sizes).sum(axis=over, keepdims=True)
     alpha, beta = (scalars.pop(0), scalars.pop(0)) if op.onnx_type == "Gemm" else (1.0, 1.0)
     bias = wide[2][0] if 2 in wide else scalars[0] if scalars else 0.0

@@ -30,7 +30,7 @@ bool is_free(const Op& op, AxisId axis) {
 }
 
 /// What may not be told in parts: what leaves the graph or is stored, what a collective moves or an
-/// op without a node reads, and what picks.
+/// op without a node reads, what picks, and what covers others by a mask.
 Table<TensorId, char> kept_whole(const Graph& graph) {
   Table<TensorId, char> whole(graph.tensors.size(), 0);
   for (const TensorId output : graph.outputs) {
@@ -41,7 +41,7 @@ Table<TensorId, char> kept_whole(const Graph& graph) {
   }
   for (const Op& op : graph.ops) {
     for (const Operand& operand : op.operands) {
-      if (is_collective(op.kind) || operand.input < 0) {
+      if (is_collective(op.kind) || operand.input < 0 || operand.covers) {
         whole[operand.tensor] = 1;
       }
       if (operand.indirect) {

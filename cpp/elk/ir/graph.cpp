@@ -99,6 +99,9 @@ class OpChecker {
       }
       written = written || operand.access == Access::Write;
       check_operand(operand);
+      if (operand.covers) {
+        check_cover(operand);
+      }
     }
     if (!written) {
       throw InvalidInput(where("operands") + " must have a write");
@@ -138,6 +141,21 @@ class OpChecker {
     if (operand.indirect) {
       check_indirect(*operand.indirect, tensor);
     }
+  }
+
+  /// `operand` is one of the op's.
+  void check_cover(const Operand& operand) const {
+    const Operand* mask = &operand + 1;
+    if (operand.access != Access::Read || mask == &*op_.operands.end() ||
+        mask->access != Access::Read || mask->covers || !is_bool(mask->tensor)) {
+      throw InvalidInput(where("an operand that covers others") +
+                         " must be read, and its mask of truth values behind it");
+    }
+  }
+
+  [[nodiscard]] bool is_bool(TensorId tensor) const {
+    return within(tensor.value, graph_.tensors.size()) &&
+           graph_.tensors[tensor].dtype == DType::Bool;
   }
 
   void check_dim(const Dim& dim, const Tensor& tensor, DimId d) const {

@@ -108,6 +108,8 @@ struct Operand {
   bool spilled;
   std::int32_t input = -1;  // which ONNX input or output: parts of one value share it (a state and
                             // the rows appended to it); -1 where no node stands behind the op
+  bool covers = false;      // has elements only where the next operand, a mask, is true; there they
+                            // take the place of those of earlier operands of the same input
 
   friend bool operator==(const Operand&, const Operand&) = default;
 };

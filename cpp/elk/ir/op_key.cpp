@@ -26,6 +26,7 @@ class OperandWriter {
     }
     out_.add(operand.spilled ? 1 : 0);
     out_.add(operand.input);
+    out_.add(operand.covers ? 1 : 0);
     out_.add(operand.indirect ? 1 : 0);
     if (operand.indirect) {
       tensor(operand.indirect->index);

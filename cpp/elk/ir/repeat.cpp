@@ -55,7 +55,7 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
 bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
   const auto tensor = [&](TensorId t) -> const Tensor& { return graph.tensors[t]; };
   if (a.access != b.access || a.dims != b.dims || a.spilled != b.spilled || a.input != b.input ||
-      !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
+      a.covers != b.covers || !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
       a.indirect.has_value() != b.indirect.has_value()) {
     return false;
   }

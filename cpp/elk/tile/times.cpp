@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/ir/conversion.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -46,6 +48,24 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
   if (bits > 64) {
     key_bits_.clear();
   }
+  for (const ir::Conversion& one : ir::conversions(graph, op)) {
+    Converting calls;
+    for (const OperandId i : op.operands.ids()) {
+      if (op.operands[i].access == ir::Access::Read && op.operands[i].input == one.input) {
+        calls.operands.push_back(i);
+      }
+    }
+    if (one.stored != op.compute) {
+      calls.kernels.push_back(tiles.find("cast", one.stored, op.compute));
+    }
+    if (one.has_zero) {
+      calls.kernels.push_back(tiles.find("sub", op.compute, op.compute));
+    }
+    if (one.has_scale) {
+      calls.kernels.push_back(tiles.find("mul", op.compute, op.compute));
+    }
+    converting_.push_back(std::move(calls));
+  }
   for (const ir::DType dtype : {ir::DType::F16, ir::DType::F32}) {
     copies_.emplace_back(ir::bits(dtype), tiles.find("slice_copy", dtype, dtype));
   }
@@ -74,9 +94,26 @@ TileShape TileTimes::shape(TableView<AxisId, const std::int64_t> size) const {
   return result;
 }
 
+double TileTimes::timed(TableView<AxisId, const std::int64_t> size) const {
+  double time = seconds(kernel_, shape(size));
+  for (const Converting& calls : converting_) {
+    TileShape call = blank();
+    extent(call, ir::TileDim::Elements) = 0;
+    for (const OperandId i : calls.operands) {
+      const ir::Operand& operand = op_.operands[i];
+      extent(call, ir::TileDim::Elements) +=
+          partition::box(graph_.tensors[operand.tensor], operand, whole_, size).elements;
+    }
+    for (const Kernel kernel : calls.kernels) {
+      time += seconds(kernel, call);
+    }
+  }
+  return time;
+}
+
 double TileTimes::sub_task(TableView<AxisId, const std::int64_t> size) {
   if (key_bits_.empty()) {
-    return seconds(kernel_, shape(size));
+    return timed(size);
   }
   std::uint64_t key = 0;
   for (const AxisId axis : size.ids()) {
@@ -85,7 +122,7 @@ double TileTimes::sub_task(TableView<AxisId, const std::int64_t> size) {
   if (const double* known = asks_ ? asked_.find(key) : sub_tasks_.find(key)) {
     return *known;
   }
-  const double time = seconds(kernel_, shape(size));
+  const double time = timed(size);
   if (asks_) {
     asked_.put(key, time);
   } else {

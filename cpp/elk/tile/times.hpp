@@ -21,7 +21,8 @@ class TileTimes {
   TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
             const TileModel& tiles);
 
-  /// One call of the op's kernel on a sub-task of these axis sizes.
+  /// One call of the op's kernel on a sub-task of these axis sizes, and those that convert what it
+  /// reads (`ir::conversions`).
   [[nodiscard]] double sub_task(TableView<AxisId, const std::int64_t> size);
   [[nodiscard]] bool extrapolated(TableView<AxisId, const std::int64_t> size) const;
   /// Adding up `parts` partial results of `elements` each.
@@ -30,7 +31,14 @@ class TileTimes {
   [[nodiscard]] double copy(std::int64_t slices, std::int64_t elements, std::int64_t bits);
 
  private:
+  /// The calls that bring one input from its stored type into the op's, before the op's own.
+  struct Converting {
+    std::vector<OperandId> operands;
+    std::vector<Kernel> kernels;  // cast, then zero and scale where there are any
+  };
+
   [[nodiscard]] TileShape shape(TableView<AxisId, const std::int64_t> size) const;
+  [[nodiscard]] double timed(TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] double seconds(Kernel kernel, const TileShape& shape) const {
     return tiles_.cycles(kernel, shape) / clock_;
   }
@@ -41,6 +49,7 @@ class TileTimes {
   double clock_;
   Kernel kernel_;
   Kernel add_;
+  std::vector<Converting> converting_;
   std::vector<std::pair<std::int64_t, Kernel>> copies_;  // by bits
   bool opaque_;
   bool asks_;                    // a caller's function

@@ -63,6 +63,7 @@ class _OperandShape:
     dims: list[list[int]]
     maps: list[MapRow] | None
     indirect: bool
+    covers: bool
     spilled: bool
     input: int
 
@@ -172,6 +173,8 @@ class OpRows:
                 "axes": [axes[a] for a in pick.axes],
                 "expected": pick.expected_picks,
             }
+        if like.covers:
+            row["covers"] = True
         if like.spilled:
             row["spilled"] = True
         return row
@@ -278,6 +281,7 @@ def _operand_shape(sizes: list[int], operand: _core.Operand) -> _OperandShape:
         dims=[positions for positions, _, _ in dims],
         maps=None if plain else [{"coef": coef, "offset": offset} for _, coef, offset in dims],
         indirect=operand.indirect is not None,
+        covers=operand.covers,
         spilled=operand.spilled,
         input=operand.input,
     )

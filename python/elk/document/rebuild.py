@@ -222,6 +222,7 @@ def _operand(op: OpRow, row: OperandRow) -> _core.Operand:
         dims=dims,
         indirect=indirect,
         input=row["input"],
+        covers=row.get("covers", False),
     )
 
 

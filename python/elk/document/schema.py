@@ -111,6 +111,7 @@ class OperandRow(TypedDict):
     indirect: NotRequired[bool]
     index: NotRequired[Name]
     pick: NotRequired[PickRow]
+    covers: NotRequired[bool]
     spilled: NotRequired[bool]
 
 

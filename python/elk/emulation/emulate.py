@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from elk.frontend.views.values import Value
+    from elk.frontend.views.views import View
     from elk.model.model import Model
 
 Array = NDArray[Any]
@@ -172,7 +173,8 @@ def seeded(name: str, shape: tuple[int, ...], dtype: str) -> Array:
 
 
 def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> tuple[dict[str, Array], tuple[Tape, ...]]:
-    seen = {piece.tensor.name for value in plan.model.outputs for piece in value.pieces}
+    pieces = [piece for value in plan.model.outputs for piece in value.pieces]
+    seen = {t.name for piece in pieces for t in piece.tensors} - set(plan.model.constants)
     found, tapes = run_parts(parts_of(plan), plan.chip, plan.program, arrays, seen - set(arrays))
     known = {**plan.model.constants, **arrays, **found}
     names = [x.name for x in _file(plan.model).graph.output]
@@ -183,24 +185,33 @@ def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> tuple[dict[str, Array]
     return outputs, tapes
 
 
+def _looked_up(array: Array, view: View, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """The elements that a view of a tensor holds, in order, and which of them it has."""
+    atoms = [atom for dim in view.dims for atom in dim]
+    ones = (1,) * len(atoms)
+    inside: Array = np.ones(ones, dtype=bool)
+    index = []
+    for d, size in enumerate(shape):
+        at: Array = np.full(ones, view.offsets[d])
+        for i, atom in enumerate(atoms):
+            line = np.arange(atom.size) * atom.coefs[d]
+            at = at + line.reshape([-1 if j == i else 1 for j in range(len(atoms))])
+        inside = inside & (at >= 0) & (at < size)
+        index.append(np.clip(at, 0, size - 1))
+    found = array[tuple(index)] if index else array
+    whole = [atom.size for atom in atoms]
+    return np.broadcast_to(found, whole).reshape(-1), np.broadcast_to(inside, whole).reshape(-1)
+
+
 def _assembled(value: Value, known: Mapping[str, Array]) -> Array:
     """A graph output: views of tensors put together."""
     out: Array | None = None
     for piece in value.pieces:
-        atoms = [atom for dim in piece.view.dims for atom in dim]
-        ones = (1,) * len(atoms)
-        inside: Array = np.ones(ones, dtype=bool)
-        index = []
-        for d, size in enumerate(piece.tensor.shape):
-            at: Array = np.full(ones, piece.view.offsets[d])
-            for i, atom in enumerate(atoms):
-                line = np.arange(atom.size) * atom.coefs[d]
-                at = at + line.reshape([-1 if j == i else 1 for j in range(len(atoms))])
-            inside = inside & (at >= 0) & (at < size)
-            index.append(np.clip(at, 0, size - 1))
-        array = known[piece.tensor.name]
-        found = array[tuple(index)] if index else array
-        full = np.broadcast_to(found, [atom.size for atom in atoms])
+        full, inside = _looked_up(known[piece.tensor.name], piece.view, piece.tensor.shape)
+        if piece.mask is not None:
+            inside, _ = _looked_up(
+                known[piece.mask.tensor.name], piece.mask.view, piece.mask.tensor.shape
+            )
         out = full if out is None else np.where(inside, full, out)
     if out is None:
         return np.zeros(value.shape, dtype=numpy_type(value.dtype))

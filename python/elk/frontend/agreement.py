@@ -176,6 +176,17 @@ def _scatter_elements(node: Node) -> None:
         n <= size for d, (n, size) in enumerate(zip(index, data, strict=True)) if d != axis
     )
     require(fits, f"its indices {list(index)} are more than its data {list(data)}")
+    check_input(node, 2, index, "updates")
+
+
+def _tensor_scatter(node: Node) -> None:
+    """TensorScatter: rows like those of the cache, and a place for each row of the batch."""
+    past, axis = node.input(0).shape, node.axis(-2)
+    rows: tuple[int | None, ...] = (*past[:axis], None, *past[axis + 1 :])
+    new = check_input(node, 1, rows, "update")
+    require(axis != 0, "its axis is that of the batch")
+    require(new is not None and new[axis] <= past[axis], f"its rows are more than {past[axis]}")
+    check_input(node, 2, (past[0],), "places")
 
 
 def _scatter_nd(node: Node) -> None:
@@ -317,6 +328,7 @@ _RULES: dict[str, Callable[[Node], None]] = {
     "Scatter": _scatter_elements,
     "ScatterElements": _scatter_elements,
     "ScatterND": _scatter_nd,
+    "TensorScatter": _tensor_scatter,
     "SoftmaxCrossEntropyLoss": _loss,
     "Split": _split,
     "ai.onnx.ml.LabelEncoder": _label_encoder,

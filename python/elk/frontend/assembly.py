@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from elk.errors import ElkError
 from elk.frontend.agreement import Agreement
 from elk.frontend.inference import Inferred, confirm
-from elk.frontend.ops import control, factors, kinds, move, opaque, reshaping
+from elk.frontend.ops import (
+    control,
+    conversions,
+    factors,
+    kinds,
+    move,
+    opaque,
+    reshaping,
+    written,
+)
 from elk.frontend.ops.assembled import Op, Refusal
 from elk.frontend.ops.maker import NEWEST, Maker
 from elk.frontend.ops.sequences import SEQUENCES
@@ -21,7 +30,7 @@ from elk.frontend.views.views import identity, is_whole
 from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import onnx
 
@@ -29,6 +38,14 @@ if TYPE_CHECKING:
     from elk.frontend.views.views import Shape
 
 _FLOW = {**control.FLOW, **SEQUENCES}
+# What is noted on results, for those who read them: (node, its inputs without copies, result).
+_NOTES: dict[str, Callable[[Node, Sequence[Value | None], Value], None]] = {
+    "Cast": conversions.noted,
+    "Concat": written.joined,
+    "Div": factors.divided,
+    "Equal": written.compared,
+    "Mul": factors.multiplied,
+}
 MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
@@ -50,6 +67,7 @@ class Assembler(Taker):
         self._copies: dict[Hashable, Value] = {}
         self._names: dict[str, int] = {}  # How often a name was asked for.
         self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.
+        self._masks: dict[Hashable, list[Value]] = {}  # Of positions.
         self._reshaped: dict[Hashable, Pattern] = {}
         self._made = 0
         self._agreement = Agreement()
@@ -143,31 +161,67 @@ class Assembler(Taker):
                 return
             reason = "it is no view of its inputs, and they are not known"
             raise UnplannableError(kinds.REFUSED.get(node.type, reason))
+        if node.type in conversions.PRODUCTS and self._product(node, kind.build, attrs_key):
+            return
+        self._build(node, kind.build, attrs_key)
+
+    def _product(self, node: Node, build: Callable[[Node], Pattern], attrs_key: Hashable) -> bool:
+        """Takes a product whose operands are scaled, or stored in other types, as it reads best."""
         if node.type == "MatMul":
             product = factors.placed(node, Maker(self.make, node))
             if product is not None:
                 self._composed(node, [product])
-                return
-        self._build(node, kind.build, attrs_key)
+                return True
+        return self._converting(node, build, attrs_key)
+
+    def _converting(
+        self, node: Node, build: Callable[[Node], Pattern], attrs_key: Hashable
+    ) -> bool:
+        """Takes a product whose operands are stored in other types, if it can read them so."""
+        stored = conversions.inputs(node)
+        if stored is None:
+            return False
+        given, node.inputs, node.computes = node.inputs, stored, node.input(0).dtype
+        key = _pattern_key(node, attrs_key)
+        try:
+            if key not in self._patterns:
+                self._patterns[key] = build(node)
+        except MisalignedError:
+            node.inputs, node.computes = given, ""
+            return False
+        self._build(node, build, attrs_key)
+        return True
 
     def _build(self, node: Node, build: Callable[[Node], Pattern], attrs_key: Hashable) -> None:
         """Takes a node that is an op, of a pattern that is built once for all like it."""
-        key = (node.type, attrs_key, tuple([v.key if v else None for v in node.inputs]),
-               tuple(map(bool, node.outputs)))  # fmt: skip
+        key = _pattern_key(node, attrs_key)
         pattern = self._patterns.get(key)
+        before = list(node.inputs)
         if pattern is None:
-            before = list(node.inputs)
             pattern = self._aligned(node, build)
             if node.inputs == before[: len(node.inputs)]:  # Slots still mean the same inputs.
                 self._patterns[key] = pattern
         self._op(node, pattern)
-        if node.type in factors.SCALING and node.outputs[0]:
-            factors.noted(node, self.result.values[node.outputs[0]])
+        made = self.result.values.get(node.outputs[0])
+        note = _NOTES.get(node.type)
+        if made is not None and note is not None:
+            note(node, before, made)
 
     def make(
         self, maker: Node, kind_name: str, inputs: list[Value | None], attrs: dict[str, Any]
     ) -> list[Value]:
         """The results of one of the nodes that `maker` stands for."""
+        if kind_name != written.MASK:
+            return self._new(maker, kind_name, inputs, attrs)
+        places = [(v.key, tuple([id(p.tensor) for p in v.pieces])) for v in inputs if v]
+        key = (content(attrs), tuple(places))
+        if key not in self._masks:  # Keys, values and layers are written at the same positions.
+            self._masks[key] = self._new(maker, kind_name, inputs, attrs)
+        return self._masks[key]
+
+    def _new(
+        self, maker: Node, kind_name: str, inputs: list[Value | None], attrs: dict[str, Any]
+    ) -> list[Value]:
         self._made += 1
         count = attrs.pop("outputs", 1)
         name = f"{maker.name}/{kind_name}_{self._made}"
@@ -311,10 +365,21 @@ class Assembler(Taker):
         return unique
 
 
+def _pattern_key(node: Node, attrs_key: Hashable) -> Hashable:
+    """What nodes of one pattern share."""
+    inputs = tuple([v.key if v else None for v in node.inputs])
+    return (node.type, attrs_key, node.computes, inputs, tuple(map(bool, node.outputs)))
+
+
 def _tensor_of(node: Node, read: Read) -> Stored:
     """The tensor of one operand of a pattern."""
     piece = node.input(read.slot).pieces[read.piece]
-    return piece.pick.index if read.is_index and piece.pick else piece.tensor
+    if not read.is_index:
+        return piece.tensor
+    if piece.pick is not None:
+        return piece.pick.index
+    assert piece.mask is not None, "an index stands behind what it picks or masks"
+    return piece.mask.tensor
 
 
 def _index_of(node: Node, read: Read) -> Stored | None:

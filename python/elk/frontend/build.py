@@ -49,6 +49,7 @@ class Built:
         assembly: What became of each node.
         ops: The ops of the graph.
         tensors: The tensors of the graph, in its order.
+        constants: Known elements of tensors of the graph, and of those that outputs show.
         initializers: All initializers of the file, used or not.
         external: The names of those whose bytes lie outside the file.
         outputs: The graph's outputs as views of tensors, in their order.
@@ -60,6 +61,7 @@ class Built:
     assembly: Assembly
     ops: list[Op]
     tensors: list[Stored]
+    constants: dict[str, Array]
     initializers: list[Stored]
     external: frozenset[str]
     outputs: list[Value]
@@ -127,7 +129,8 @@ def _finished(
     states: States,
 ) -> Built:
     initializers, outputs, stores = parts
-    needed = {id(p.tensor) for value in outputs for p in value.pieces}
+    shown = [t for value in outputs for piece in value.pieces for t in piece.tensors]
+    needed = {id(t) for t in shown}
     needed.update(id(tensor) for tensor, _ in stores)
     ops = inputs_first(alive(assembly.ops, needed))
     total = sum(tensor.nbytes for op in ops for tensor in op.writes)
@@ -142,7 +145,10 @@ def _finished(
     external = frozenset(
         x.name for x in loaded.proto.graph.initializer if x.data_location == EXTERNAL
     )
-    return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs, states.why)
+    constants = {t.name: t.data for t in (*tensors, *shown) if t.data is not None}
+    return Built(
+        graph, bound, assembly, ops, tensors, constants, initializers, external, outputs, states.why
+    )
 
 
 def _dtype(number: int, name: str) -> str:

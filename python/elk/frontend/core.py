@@ -130,6 +130,7 @@ def _operand(read: Read, position: int, index: int) -> _core.Operand:
         dims=[_dim(dim) for dim in read.dims],
         indirect=indirect,
         input=-1 if read.is_index else read.slot,
+        covers=read.covers,
     )
 
 

@@ -6,6 +6,8 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING
 
+from elk.frontend.views.values import BITS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -42,15 +44,28 @@ def inputs_first(ops: Sequence[Op]) -> list[Op]:
 
 
 def is_append(value: Value) -> bool:
-    """Whether `value` is a whole state with whole tensors appended: nothing of them is cut off."""
+    """Whether `value` is a whole state with whole tensors appended, or written over rows of it."""
     states = [p for p in value.pieces if p.tensor.home == "state"]
-    whole_parts = sum(math.prod(p.tensor.shape) for p in value.pieces) == value.size
+    parts = {id(p.tensor): p.tensor for p in value.pieces if p.mask is None}
+    whole_parts = sum(math.prod(t.shape) for t in parts.values()) == value.size
     return len(states) == 1 and len(value.pieces) > 1 and whole_parts
 
 
 def run_bytes(value: Value, tensor: Stored) -> int:
-    """Contiguous bytes in HBM where `tensor`, rows appended to a state, is written back."""
-    state = next(p.tensor for p in value.pieces if p.tensor.home == "state")
-    axis = next(i for i, n in enumerate(value.shape) if n != state.shape[i])
-    outside = math.prod(value.shape[:axis])
-    return max(tensor.nbytes // outside, 1)
+    """Contiguous bytes in HBM where `tensor`, rows of a state, is written back."""
+    (state,) = [p for p in value.pieces if p.tensor.home == "state"]
+    over = next((p for p in value.pieces if p.tensor is tensor), None)
+    if over is None or over.mask is None:
+        sizes = zip(value.shape, state.tensor.shape, strict=True)
+        axis = next(i for i, (n, m) in enumerate(sizes) if n != m)
+        return max(tensor.nbytes // math.prod(value.shape[:axis]), 1)
+    mask = over.mask
+    moved = [
+        d
+        for atoms, masked in zip(state.view.dims, mask.view.dims, strict=True)
+        for d in range(len(state.tensor.shape))
+        if any(atom.coefs[d] for atom in atoms) and any(any(atom.coefs) for atom in masked)
+    ]
+    line = 1 if mask.tensor.data is None else int(mask.tensor.data.sum())
+    behind = math.prod(state.tensor.shape[max(moved, default=-1) + 1 :])
+    return max(line * behind * BITS[tensor.dtype] // 8, 1)

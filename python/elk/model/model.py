@@ -156,7 +156,7 @@ def load_model(
         bindings=built.bindings,
         graph=built.graph,
         facts=facts_of(built),
-        constants={t.name: t.data for t in built.tensors if t.data is not None},
+        constants=built.constants,
         outputs=tuple(built.outputs),
         proto=loaded.proto,
         weights=named[0],

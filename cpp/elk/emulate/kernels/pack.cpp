@@ -37,6 +37,19 @@ void load_runs(const PieceBytes& piece, const std::vector<ElementStride>& runs,
   }
 }
 
+/// Puts the elements of operand `i` where its mask is true.
+template <class Wide>
+void cover(const KernelCall& tile, OperandId i, const AxisRanges& points,
+           std::vector<Wide>& values) {
+  std::vector<Wide> over(values.size(), Wide{0});
+  std::vector<std::int64_t> mask(values.size(), 0);
+  load_runs(tile.pieces[i], touched_by(tile, i, points), over);
+  load_runs(tile.pieces[i + 1], touched_by(tile, i + 1, points), mask);
+  for (std::size_t point = 0; point < values.size(); ++point) {
+    values[point] = mask[point] != 0 ? over[point] : values[point];
+  }
+}
+
 }  // namespace
 
 std::vector<ElementStride> touched_by(const KernelCall& tile, OperandId operand,
@@ -60,6 +73,10 @@ InputValues<Wide> pack(const KernelCall& tile, std::int32_t input, const AxisRan
   for (const OperandId i : tile.op.operands.ids()) {
     const ir::Operand& operand = tile.op.operands[i];
     if (operand.access == ir::Access::Read && operand.input == input) {
+      if (operand.covers) {
+        cover(tile, i, points, result.value);
+        continue;
+      }
       parts.push_back(touched_by(tile, i, points));
       load_runs(tile.pieces[i], parts.back(), result.value);
       for (const ElementStride& run : parts.back()) {

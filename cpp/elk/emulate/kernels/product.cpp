@@ -1,6 +1,7 @@
 #include "elk/emulate/kernels/product.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "elk/base/table.hpp"
 #include "elk/emulate/kernels/dense.hpp"
 #include "elk/emulate/kernels/pack.hpp"
+#include "elk/ir/conversion.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -51,7 +53,7 @@ AxisRanges joined(const std::vector<const AxisRanges*>& parts) {
   return result;
 }
 
-/// The numbers of a product besides its operands.
+/// The numbers of a product besides its operands. What converts inputs is not among them.
 struct Scalars {
   double zero_a = 0;
   double zero_b = 0;
@@ -71,7 +73,8 @@ Scalars scalars_of(const ir::Op& op) {
     result.alpha = *next++;
     result.beta = *next++;
   }
-  result.bias = next == op.scalars.end() ? 0 : *next;
+  const auto constants = static_cast<std::ptrdiff_t>(op.constants.size());
+  result.bias = op.scalars.end() - next <= constants ? 0 : *next;
   return result;
 }
 
@@ -100,13 +103,52 @@ const Wide* in_place(const KernelCall& tile, std::int32_t input, const AxisRange
   return reinterpret_cast<std::uintptr_t>(found) % alignof(Wide) == 0 ? found : nullptr;
 }
 
+/// What an input holds at `points`, or the constant that stands for it.
+template <class Wide>
+std::vector<Wide> numbers_of(const KernelCall& tile, std::int32_t input, const AxisRanges& points) {
+  const ir::Op& op = tile.op;
+  const auto found = std::find(op.constants.begin(), op.constants.end(), input);
+  if (found == op.constants.end()) {
+    return pack<Wide>(tile, input, points).value;
+  }
+  const double number = op.scalars.end()[found - op.constants.end()];
+  return std::vector<Wide>(static_cast<std::size_t>(points.count()), static_cast<Wide>(number));
+}
+
+/// Brings the elements of an input from their stored type into that of the op: takes the zero off,
+/// multiplies by the scale, and rounds. What is outside of the input stays zero.
+template <class Wide>
+void convert(const KernelCall& tile, const ir::Conversion& how, const AxisRanges& points,
+             InputValues<Wide>& values) {
+  const std::size_t count = values.value.size();
+  const std::vector<Wide> zero =
+      how.has_zero ? numbers_of<Wide>(tile, ir::zero_input(how.input), points)
+                   : std::vector<Wide>(count, Wide{0});
+  const std::vector<Wide> scale =
+      how.has_scale ? numbers_of<Wide>(tile, ir::scale_input(how.input), points)
+                    : std::vector<Wide>(count, Wide{1});
+  for (std::size_t i = 0; i < count; ++i) {
+    if (values.inside.empty() || values.inside[i] != 0) {
+      values.value[i] = (values.value[i] - zero[i]) * scale[i];
+    }
+  }
+  std::vector<std::byte> bytes((count * 8) + 8);
+  const ElementSequence all{.first = 0, .step = 1, .count = static_cast<std::int64_t>(count)};
+  save(values.value.data(), all, {.data = bytes.data(), .dtype = tile.op.compute});
+  load(Elements{.data = bytes.data(), .dtype = tile.op.compute}, all, values.value.data());
+}
+
 /// The elements of a factor, in order.
 template <class Wide>
 class Factor {
  public:
   /// With `zero`, its zero point, taken off where it has elements.
-  Factor(const KernelCall& tile, std::int32_t input, const AxisRanges& points, double zero)
-      : data_(zero == 0 ? in_place<Wide>(tile, input, points) : nullptr) {
+  Factor(const KernelCall& tile, std::int32_t input, const AxisRanges& points, double zero) {
+    const std::vector<ir::Conversion> all = ir::conversions(tile.graph, tile.op);
+    const auto how = std::ranges::find(all, input, &ir::Conversion::input);
+    if (zero == 0 && how == all.end()) {
+      data_ = in_place<Wide>(tile, input, points);
+    }
     if (data_ != nullptr) {
       return;
     }
@@ -116,6 +158,9 @@ class Factor {
         packed.value[i] -= static_cast<Wide>(zero);
       }
     }
+    if (how != all.end()) {
+      convert(tile, *how, points, packed);
+    }
     packed_ = std::move(packed.value);
     data_ = packed_.data();
   }
@@ -124,7 +169,7 @@ class Factor {
 
  private:
   std::vector<Wide> packed_;
-  const Wide* data_;
+  const Wide* data_ = nullptr;
 };
 
 /// Whether the last dimension of input 1 is a column: then its rows are contiguous.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
+from elk.frontend.ops.conversions import Conversion
 from elk.frontend.ops.elementwise import aligned, scalar
 from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.space import LoopSpace, Nest, Pattern
@@ -88,11 +89,14 @@ def contraction(
     space = LoopSpace()
     order = [*(x for x in out if x), *(x for x in sizes if x not in out)]
     loops = {x: space.loop(x, sizes[x], "Parallel" if x in out else "Reduction") for x in order}
+    conversion = Conversion()
     for slot, labels in enumerate(operands):
-        space.read(slot, node.input(slot), [loops[x] if x else None for x in labels])
+        along = [loops[x] if x else None for x in labels]
+        space.read(slot, node.input(slot), along)
+        conversion.read(space, node, slot, along)
     result = [loops[x] for x in out if x]
     shape = tuple(sizes[x] for x in out if x)
-    flops = 2 * math.prod(sizes.values())
+    flops = 2 * math.prod(sizes.values()) + conversion.flops
     bias = node.get(2)
     if bias is not None:
         flops += math.prod(shape)
@@ -101,7 +105,7 @@ def contraction(
             space.read(2, bias, aligned(bias.shape, result))
         else:
             scalars = (*scalars, number)
-    dtype = node.input(0).dtype
+    dtype = node.computes or node.input(0).dtype
     space.write(dtype, shape, result)
     nest = space.nest()
     tiles = _product_tiles(nest)
@@ -114,7 +118,8 @@ def contraction(
         reads=nest.reads,
         writes=nest.writes,
         flops=flops,
-        scalars=scalars,
+        scalars=(*scalars, *conversion.scalars),
+        constants=conversion.constants,
     )
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from elk.frontend.views.space import MisalignedError
-from elk.frontend.views.values import Factored, constant
+from elk.frontend.views.values import Converted, Factored, constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from elk.frontend.ops.maker import Maker
     from elk.frontend.views.node import Node
@@ -26,40 +26,63 @@ if TYPE_CHECKING:
 # Types that see all elements of their first input, and so pass a factor of them on.
 PASSING: Final = frozenset(("Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose",
                             "Unsqueeze"))  # fmt: skip
-SCALING: Final = frozenset(("Div", "Mul"))
 _SMALL: Final = frozenset(
     ("f16", "f8")
 )  # Types in which a product without its factor may overflow.
 _RESULT: Final = 2  # The place behind those of the operands.
 
 
-def noted(node: Node, result: Value) -> None:
-    """Notes on the result of a Mul or Div that it is a value times a number."""
+def divided(node: Node, _: Sequence[Value | None], result: Value) -> None:
+    """Notes on the result of a Div that it is a value times a number."""
     a, b = node.input(0), node.input(1)
-    if node.type == "Div":
-        if b.known is not None and b.size == 1 and b.known.dtype.kind == "f" and b.known.all():
-            number = constant(f"{b.name}.reciprocal", np.asarray(1.0 / b.known, b.known.dtype))
-            result.factored = Factored(a, number) if a.shape == result.shape else None
-        return
+    if b.known is not None and b.size == 1 and b.known.dtype.kind == "f" and b.known.all():
+        number = constant(f"{b.name}.reciprocal", np.asarray(1.0 / b.known, b.known.dtype))
+        result.factored = Factored(a, number) if a.shape == result.shape else None
+
+
+def multiplied(node: Node, _: Sequence[Value | None], result: Value) -> None:
+    """Notes on the result of a Mul that it is a value times a number."""
+    a, b = node.input(0), node.input(1)
     for base, number in ((a, b), (b, a)):
         if number.size == 1 and base.shape == result.shape and base.size > 1:
             result.factored = Factored(base, number)
 
 
 def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Value) -> None:
-    """Lets the result of a view be as factored as its input."""
-    factored = node.input(0).factored
-    if factored is None or node.type not in PASSING:
+    """Lets the result of a view be as factored and as converted as its input."""
+    factored, converted = node.input(0).factored, node.input(0).converted
+    if node.type not in PASSING:
         return
-    inputs, node.inputs = node.inputs, [factored.base, *node.inputs[1:]]
+    seen.selects = node.input(0).selects
+    if factored is not None and (base := _seen(node, view, factored.base)) is not None:
+        seen.factored = Factored(base, factored.number)
+    if converted is not None:
+        parts = [
+            x if x is None or x.size == 1 else _seen(node, view, x)
+            for x in (converted.base, converted.scale, converted.zero)
+        ]
+        lost = [x is None for x in parts] != [
+            False,
+            converted.scale is None,
+            converted.zero is None,
+        ]
+        if parts[0] is not None and not lost:
+            seen.converted = Converted(parts[0], parts[1], parts[2])
+
+
+def _seen(node: Node, view: Callable[[Node], list[Value] | None], value: Value) -> Value | None:
+    """`value` through the view of `node`, in place of its first input; None where it has none."""
+    inputs, node.inputs = node.inputs, [value, *node.inputs[1:]]
     try:
-        base = view(node)
+        found = view(node)
+        if found is None:
+            return None
+        passed_on(node, view, found[0])
     except MisalignedError:
-        base = None
+        return None
     finally:
         node.inputs = inputs
-    if base is not None:
-        seen.factored = Factored(base[0], factored.number)
+    return found[0]
 
 
 def placed(node: Node, make: Maker) -> Value | None:

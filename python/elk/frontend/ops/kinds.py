@@ -27,6 +27,7 @@ from elk.frontend.ops import (
     rows,
     transposed,
     windows,
+    written,
 )
 from elk.frontend.ops.elementwise import elementwise, scalar
 from elk.frontend.ops.kind import Kind, binary, comparison, reduction, test, unary, viewed
@@ -139,7 +140,7 @@ REFUSED: dict[str, str] = {
 }
 
 # Modules that have kinds of their own, each in a table `KINDS`, which goes before the one below.
-_MODULES: Final = ("fourier", "quantized", "recurrent", "training")
+_MODULES: Final = ("fourier", "quantized", "recurrent", "training", "written")
 
 
 def _of_modules() -> dict[str, Kind]:
@@ -244,6 +245,7 @@ KINDS: dict[str, Kind] = {
     "Where": Kind(
         build=lambda node: elementwise(node, "where"),
         view=reshaping.chosen,
+        compose=written.where,
         fold=fold.by(np.where),
     ),
     # Along rows.
@@ -288,10 +290,6 @@ KINDS: dict[str, Kind] = {
     "RandomUniformLike": Kind(build=opaque.random),
     "ReverseSequence": Kind(build=opaque.reverse_sequence),
     "RoiAlign": Kind(build=opaque.roi_align),
-    "Scatter": Kind(build=opaque.scatter_elements),
-    "ScatterElements": Kind(build=opaque.scatter_elements),
-    "ScatterND": Kind(build=opaque.scatter_nd),
-    "TensorScatter": Kind(build=opaque.tensor_scatter),
     "TfIdfVectorizer": Kind(build=opaque.tf_idf),
     "ai.onnx.ml.Binarizer": Kind(compose=composed.binarizer),
     "ai.onnx.ml.LabelEncoder": Kind(build=opaque.lookup),

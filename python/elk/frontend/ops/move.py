@@ -100,7 +100,7 @@ def concat(node: Node) -> Pattern:
     apart = [
         slot
         for slot, (value, place) in enumerate(zip(values, places, strict=True))
-        if any(p.pick or place(p.view, p.tensor.shape) is None for p in value.pieces)
+        if any(not p.is_plain or place(p.view, p.tensor.shape) is None for p in value.pieces)
     ]
     if apart:
         raise MisalignedError(*apart)
@@ -135,7 +135,7 @@ def _replaced(value: Value, slot: int, place: Callable[..., View | None]) -> Val
     pieces = []
     for piece in value.pieces:
         view = place(piece.view, piece.tensor.shape)
-        if view is None or piece.pick is not None:
+        if view is None or not piece.is_plain:
             raise MisalignedError(slot)
         pieces.append(Piece(piece.tensor, view))
     return Value(value.name, value.dtype, value.shape, tuple(pieces))

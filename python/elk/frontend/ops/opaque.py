@@ -87,7 +87,7 @@ def planned(node: Node, call: Call) -> Pattern:
 
 def _is_whole(value: Value) -> bool:
     piece = value.pieces[0] if len(value.pieces) == 1 else None
-    return piece is not None and piece.pick is None and piece.view == identity(piece.tensor.shape)
+    return piece is not None and piece.is_plain and piece.view == identity(piece.tensor.shape)
 
 
 def _names(label: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def _chosen(node: Node, index: Value) -> list[Value] | None:
     table = node.input(0)
     experts, count = table.shape[0], index.size
     (piece, *more), (picks, *others) = table.pieces, index.pieces
-    weight = piece.tensor.home == "weight" and piece.pick is None and picks.pick is None
+    weight = piece.tensor.home == "weight" and piece.is_plain and picks.is_plain
     if not weight or more or others or node.readers != ("MatMul",) or len(table.shape) < _MATRICES:
         return None
     dim = only_dim(piece.view, piece.tensor.shape, 0)

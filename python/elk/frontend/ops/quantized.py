@@ -16,7 +16,7 @@ from elk.frontend.ops.composed import cast, ints, is_known_zero, number
 from elk.frontend.ops.elementwise import scalar
 from elk.frontend.ops.kind import Kind
 from elk.frontend.views.node import Node, UnplannableError, wrapped
-from elk.frontend.views.values import DTYPES, Value
+from elk.frontend.views.values import DTYPES, Converted, Factored, Value
 
 if TYPE_CHECKING:
     from elk.frontend.ops.maker import Maker
@@ -57,10 +57,32 @@ def dequantize(node: Node, make: Maker) -> list[Value]:
     if x.size > 1:  # Weights stay as small as they are stored, wherever their bytes lie.
         x = Value(x.name, x.dtype, x.shape, x.pieces)
     real = cast(make, x, wide)
+    offset = None
     if not is_known_zero(zero) and zero is not None:
-        real = make("Sub", real, _spread(node, make, cast(make, zero, wide), x))
-    factor = _spread(node, make, cast(make, scale, wide), x)
-    return [cast(make, make("Mul", real, factor), target)]
+        offset = _spread(node, make, unread(zero), x)
+        real = make("Sub", real, cast(make, offset, wide))
+    factor = _spread(node, make, unread(scale), x)
+    result = cast(make, make("Mul", real, cast(make, factor, wide)), target)
+    if x.known is None:
+        _note(make, result, x, (factor, offset))
+    return [result]
+
+
+def unread(value: Value) -> Value:
+    """`value` without its elements where it has several: it stays as small as it is stored."""
+    return value if value.size == 1 else Value(value.name, value.dtype, value.shape, value.pieces)
+
+
+def _note(make: Maker, result: Value, x: Value, by: tuple[Value, Value | None]) -> None:
+    """Notes that `result` is stored as `x`, with `by` its scale and its zero point."""
+    scale, zero = (v if v is None or v.size == 1 else make("Expand", v, ints(*x.shape)) for v in by)
+    result.converted = Converted(x, scale, zero)
+    if scale is not None and scale.size == 1:
+        base = cast(make, x, result.dtype)
+        if zero is not None:
+            base = make("Sub", base, cast(make, zero, result.dtype))
+            base.converted = Converted(x, None, zero)
+        result.factored = Factored(base, cast(make, scale, result.dtype))
 
 
 def quantize(node: Node, make: Maker) -> list[Value]:

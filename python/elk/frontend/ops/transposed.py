@@ -142,7 +142,7 @@ def _stored(weight: Value, at: Phases) -> Value | None:
         piece is None
         or weight.known is not None
         or piece.tensor.home != "weight"
-        or piece.pick is not None
+        or not piece.is_plain
         or piece.view != identity(piece.tensor.shape)
     ):
         return None

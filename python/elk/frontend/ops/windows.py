@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elk.frontend.ops import fold
+from elk.frontend.ops.conversions import Conversion
 from elk.frontend.ops.elementwise import scalar
 from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.space import Affine, Along, LoopSpace, MisalignedError, Pattern, Term
@@ -151,7 +152,7 @@ def guarded_at(value: Value, dim: int) -> Value:
     pieces = []
     for piece in value.pieces:
         view = guarded(piece.view, piece.tensor.shape, dim)
-        if view is None or piece.pick is not None:
+        if view is None or not piece.is_plain:
             raise MisalignedError(0)
         pieces.append(Piece(piece.tensor, view))
     return Value(value.name, value.dtype, value.shape, tuple(pieces), value.known)
@@ -171,25 +172,33 @@ def conv(node: Node) -> Pattern:
     inner = space.loop("ci", per_group, "Reduction")
     value, outs, kernels, along = _spatial(space, value, at)
     result: Along = _both(group, out, groups, channels // groups)
-    space.read(0, value, [batch, _both(group, inner, groups, per_group), *along])
-    space.read(1, weight, [result, inner, *kernels])
+    dtype = node.computes or value.dtype
+    conversion = Conversion()
+    reads: tuple[list[Along], list[Along]] = (
+        [batch, _both(group, inner, groups, per_group), *along],
+        [result, inner, *kernels],
+    )
+    for slot, operand in enumerate((value, weight)):
+        space.read(slot, operand, reads[slot])
+        conversion.read(space, node, slot, reads[slot])
     scalars = _bias(space, node, result)
     shape = (value.shape[0], channels, *at.out)
-    space.write(value.dtype, shape, [batch, result, *outs])
+    space.write(dtype, shape, [batch, result, *outs])
     nest = space.nest()
     products = 2 * math.prod(shape) * per_group * math.prod(at.kernel)
     bias = math.prod(shape) if node.get(2) is not None else 0
     return Pattern(
         kind="DepthwiseConv" if depthwise else "Conv",
         function="depthwise_conv2d" if depthwise else "conv2d",
-        compute=value.dtype,
-        accumulate=value.dtype,
+        compute=dtype,
+        accumulate=dtype,
         axes=nest.tagged(lambda i: _TILES[nest.axes[i].name.partition("_")[0]]),
         reads=nest.reads,
         writes=nest.writes,
-        flops=products + bias,
+        flops=products + bias + conversion.flops,
         params=at.params,
-        scalars=scalars,
+        scalars=(*scalars, *conversion.scalars),
+        constants=conversion.constants,
     )
 
 

@@ -41,6 +41,7 @@ class Node:
         opset: The version of the operator set that gives it its meaning.
         readers: The types of the nodes that read its first output.
         folded_elements: Elements that a result may have to be computed here.
+        computes: The element type of a product whose operands are stored in others, else empty.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Node:
     opset: int
     readers: tuple[str, ...] = ()
     folded_elements: int = DEFAULT.folded_elements
+    computes: str = ""
 
     def input(self, slot: int) -> Value:
         """Input number `slot`, which has to be there."""

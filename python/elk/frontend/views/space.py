@@ -46,13 +46,17 @@ class Indirect(NamedTuple):
 
 
 class Read(NamedTuple):
-    """One operand that is read: piece number `piece` of input number `slot`, or what picks it."""
+    """One operand that is read: piece number `piece` of input number `slot`, or what picks it.
+
+    One that `covers` others is read where the mask behind it is true; that is an index, too.
+    """
 
     slot: int
     piece: int
     dims: tuple[Dim, ...]
     indirect: Indirect | None = None
     is_index: bool = False
+    covers: bool = False
 
     @property
     def axes(self) -> frozenset[int]:
@@ -183,10 +187,11 @@ class LoopSpace:
                     f"positions, got {size}"
                 )
         for number, piece in enumerate(value.pieces):
-            pick = piece.pick
+            pick, mask = piece.pick, piece.mask
             self._access(_Access(slot, number, piece.view, tuple(along), pick=pick))
-            if pick is not None:
-                self._access(_Access(slot, number, pick.view, tuple(along), is_index=True))
+            for index in (pick, mask):
+                if index is not None:
+                    self._access(_Access(slot, number, index.view, tuple(along), is_index=True))
 
     def write(self, dtype: str, shape: Shape, along: Sequence[Along]) -> None:
         """Writes a new tensor with loops `along` its dimensions."""
@@ -234,13 +239,14 @@ class LoopSpace:
                 continue
             reads.append(Read(access.slot, access.piece, dims, None, access.is_index))
             if access.is_index:
-                reads[-2] = _indirect(reads[-2], reads[-1], self._accesses[len(reads) - 2].pick)
+                pick = self._accesses[len(reads) - 2].pick
+                read = reads[-2]
+                reads[-2] = _indirect(read, reads[-1], pick) if pick else read._replace(covers=True)
         return Nest(tuple(axes), tuple(reads), tuple(writes), tuple(loop_of))
 
 
-def _indirect(read: Read, index: Read, pick: Pick | None) -> Read:
+def _indirect(read: Read, index: Read, pick: Pick) -> Read:
     """`read` with the dimension that `index` picks."""
-    assert pick is not None, "an index stands behind what it picks"
     axes = tuple(sorted(index.axes))
     return read._replace(indirect=Indirect(-1, pick.dim, axes, pick.expected))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -77,30 +77,60 @@ class Pick:
 
 
 @dataclass(slots=True, eq=False)
+class Mask:
+    """Where a piece lies over those before it: `tensor`, of truth values, seen through `view`."""
+
+    tensor: Stored
+    view: View
+
+
+@dataclass(slots=True, eq=False)
 class Piece:
-    """A part of a value: the elements of `tensor` that `view` reaches inside its shape."""
+    """A part of a value: the elements of `tensor` that `view` reaches inside its shape.
+
+    With a mask, only where that is true, and there in place of the pieces before it.
+    """
 
     tensor: Stored
     view: View
     pick: Pick | None = None
+    mask: Mask | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no other tensor says what is seen of this one."""
+        return self.pick is None and self.mask is None
+
+    @property
+    def tensors(self) -> tuple[Stored, ...]:
+        """What it is seen of: its tensor, and the mask of it."""
+        return (self.tensor,) if self.mask is None else (self.tensor, self.mask.tensor)
 
     def seen(self, through: Callable[[View], View | None]) -> Piece | None:
         """A piece with `through` done to its views; None where that is None."""
         view = through(self.view)
-        if view is None or self.pick is None:
-            return None if view is None else Piece(self.tensor, view)
-        index = through(self.pick.view)
-        if index is None:
+        if view is None:
             return None
-        pick = Pick(self.pick.dim, self.pick.index, index, self.pick.expected)
-        return Piece(self.tensor, view, pick)
+        pick, mask = self.pick, self.mask
+        if pick is not None:
+            index = through(pick.view)
+            if index is None:
+                return None
+            pick = Pick(pick.dim, pick.index, index, pick.expected)
+        if mask is not None:
+            where = through(mask.view)
+            if where is None:
+                return None
+            mask = Mask(mask.tensor, where)
+        return Piece(self.tensor, view, pick, mask)
 
     @property
     def key(self) -> Hashable:
         """What equal parts of different tensors share."""
         pick = self.pick
         picked = (pick.dim, pick.view, pick.index.shape, pick.expected) if pick else None
-        return (self.view, self.tensor.shape, self.tensor.dtype, self.tensor.home, picked)
+        masked = (self.mask.view, self.mask.tensor.shape) if self.mask else None
+        return (self.view, self.tensor.shape, self.tensor.dtype, self.tensor.home, picked, masked)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,6 +146,10 @@ class Value:
             know of a value without elements.
         key: What equal values share: type, shape, views and, of few known elements, these.
         factored: Of which value and number it is the product, if it is one.
+        converted: What it is stored as in another element type, if it is.
+        joined: The values of size one along the last dimension that it was joined of there.
+        selects: Whether it is true at one position at most, of each dimension along which it varies
+            with a constant that it was compared with.
     """
 
     name: str
@@ -125,6 +159,9 @@ class Value:
     known: Array | None = None
     key: Hashable = None
     factored: Factored | None = None
+    converted: Converted | None = None
+    joined: tuple[Value, ...] = ()
+    selects: bool = False
 
     def __post_init__(self) -> None:
         if self.known is None and 0 in self.shape:
@@ -151,7 +188,7 @@ class Value:
 
     def renamed(self, name: str) -> Value:
         """An equal value under another name."""
-        return Value(name, self.dtype, self.shape, self.pieces, self.known, self.key, self.factored)
+        return replace(self, name=name)
 
 
 @dataclass(slots=True, eq=False)
@@ -160,6 +197,18 @@ class Factored:
 
     base: Value
     number: Value
+
+
+@dataclass(slots=True, eq=False)
+class Converted:
+    """A value that is (`base` - `zero`) * `scale` in another element type.
+
+    `scale` and `zero` have one element or the shape of the base; None where there is none.
+    """
+
+    base: Value
+    scale: Value | None = None
+    zero: Value | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -178,7 +227,7 @@ def _shared(dtype: str, shape: Shape, pieces: tuple[Hashable, ...]) -> Hashable:
 @lru_cache(maxsize=1 << 16)
 def _whole_key(dtype: str, shape: Shape, home: str) -> Hashable:
     """The key of a whole tensor."""
-    return _shared(dtype, shape, ((identity(shape), shape, dtype, home, None),))
+    return _shared(dtype, shape, ((identity(shape), shape, dtype, home, None, None),))
 
 
 def _content(known: Array | None) -> Hashable:
