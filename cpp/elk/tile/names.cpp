@@ -88,15 +88,19 @@ DType profiled(DType dtype) {
   return is_float(dtype) && ir::bits(dtype) <= 16 ? DType::F16 : DType::F32;
 }
 
-std::int32_t byte_scale(DType dtype) {
-  if (is_float(dtype) && ir::bits(dtype) <= 16) {
-    return 0;
-  }
-  const double scale = static_cast<double>(ir::bits(dtype)) / 32.0;
+std::int32_t scale_of(std::int64_t bits) {
+  const double scale = static_cast<double>(bits) / 32.0;
   const auto* found = std::find(kByteScales.begin(), kByteScales.end(), scale);
   return found == kByteScales.end()
              ? 0
              : static_cast<std::int32_t>(std::distance(kByteScales.begin(), found));
+}
+
+std::int32_t byte_scale(DType dtype) {
+  if (is_float(dtype) && ir::bits(dtype) <= 16) {
+    return 0;
+  }
+  return scale_of(ir::bits(dtype));
 }
 
 }  // namespace
@@ -112,9 +116,12 @@ std::vector<std::string> function_neighbours(std::string_view function) {
   return names;
 }
 
-std::vector<DTypeSubstitute> dtype_neighbours(DType compute, DType accumulate) {
+std::vector<DTypeSubstitute> dtype_neighbours(std::string_view function, DType compute,
+                                              DType accumulate) {
   std::vector<DTypeSubstitute> pairs{{compute, accumulate, 0}};
-  const std::int32_t scale = byte_scale(compute);
+  const std::int32_t scale = function == "cast" && !is_float(compute)
+                                 ? scale_of(std::max(ir::bits(compute), ir::bits(accumulate)))
+                                 : byte_scale(compute);
   const DType near = profiled(compute);
   const DType other = near == DType::F16 ? DType::F32 : DType::F16;
   const DType result = profiled(accumulate);

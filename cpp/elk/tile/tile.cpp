@@ -255,7 +255,7 @@ Kernel TileModel::find(std::string_view function, DType dtype, DType accumulate)
   if (is_sort(function)) {
     return {kSort, false};
   }
-  const std::vector<DTypeSubstitute> dtypes = dtype_neighbours(dtype, accumulate);
+  const std::vector<DTypeSubstitute> dtypes = dtype_neighbours(function, dtype, accumulate);
   for (const std::string& name : function_neighbours(function)) {
     for (const DTypeSubstitute& pair : dtypes) {
       const int32_t at = position(kernels_, name, pair.compute, pair.accumulate);

@@ -27,6 +27,23 @@ std::int64_t& extent(TileShape& shape, ir::TileDim dim) {
 /// The dtype of `bits` that copies are timed in.
 ir::DType copied_as(std::int64_t bits) { return bits > 16 ? ir::DType::F32 : ir::DType::F16; }
 
+/// The operands that are read as an input.
+std::vector<OperandId> reads_of(const ir::Op& op, std::int32_t input) {
+  std::vector<OperandId> result;
+  for (const OperandId i : op.operands.ids()) {
+    if (op.operands[i].access == ir::Access::Read && op.operands[i].input == input) {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+bool any_contains(const ir::Op& op, const std::vector<OperandId>& operands, AxisId axis) {
+  return std::ranges::any_of(operands, [&](OperandId i) {
+    return partition::contains(op.operands[i], axis);
+  });
+}
+
 }  // namespace
 
 TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -37,6 +54,8 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
       clock_(chip.core.clock_hz),
       kernel_(tiles.find(op.function, op.compute, op.accumulate)),
       add_(tiles.find("partials_reduce", op.accumulate, op.accumulate)),
+      scale_(add_),
+      sum_(add_),
       opaque_(tiles.source(kernel_) == "opaque"),
       asks_(tiles.asks()) {
   int bits = 0;
@@ -49,10 +68,20 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
     key_bits_.clear();
   }
   for (const ir::Conversion& one : ir::conversions(graph, op)) {
-    Converting calls;
-    for (const OperandId i : op.operands.ids()) {
-      if (op.operands[i].access == ir::Access::Read && op.operands[i].input == one.input) {
-        calls.operands.push_back(i);
+    Converting calls{.operands = reads_of(op, one.input),
+                     .kernels = {},
+                     .scales = one.has_scale,
+                     .blocks = {},
+                     .others = reads_of(op, 1 - one.input)};
+    const std::vector<OperandId> scales = reads_of(op, ir::scale_input(one.input));
+    for (const AxisId axis : op.axes.ids()) {
+      if (any_contains(op, scales, axis) && op.axes[axis].size > 1) {
+        if (op.axes[axis].role == ir::AxisRole::Reduction) {
+          calls.blocks.push_back(axis);
+        }
+        if (!any_contains(op, calls.others, axis)) {
+          calls.others.clear();
+        }
       }
     }
     if (one.stored != op.compute) {
@@ -62,7 +91,8 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
       calls.kernels.push_back(tiles.find("sub", op.compute, op.compute));
     }
     if (one.has_scale) {
-      calls.kernels.push_back(tiles.find("mul", op.compute, op.compute));
+      scale_ = tiles.find("mul", op.compute, op.compute);
+      sum_ = tiles.find("add", op.compute, op.compute);
     }
     converting_.push_back(std::move(calls));
   }
@@ -97,18 +127,47 @@ TileShape TileTimes::shape(TableView<AxisId, const std::int64_t> size) const {
 double TileTimes::timed(TableView<AxisId, const std::int64_t> size) const {
   double time = seconds(kernel_, shape(size));
   for (const Converting& calls : converting_) {
-    TileShape call = blank();
-    extent(call, ir::TileDim::Elements) = 0;
-    for (const OperandId i : calls.operands) {
-      const ir::Operand& operand = op_.operands[i];
-      extent(call, ir::TileDim::Elements) +=
-          partition::box(graph_.tensors[operand.tensor], operand, whole_, size).elements;
-    }
-    for (const Kernel kernel : calls.kernels) {
-      time += seconds(kernel, call);
-    }
+    time += converted(calls, size);
   }
   return time;
+}
+
+double TileTimes::converted(const Converting& calls,
+                            TableView<AxisId, const std::int64_t> size) const {
+  const auto over = [&](Kernel kernel, std::int64_t elements) {
+    TileShape call = blank();
+    extent(call, ir::TileDim::Elements) = elements;
+    return seconds(kernel, call);
+  };
+  const auto elements = [&](const std::vector<OperandId>& operands) {
+    std::int64_t count = 0;
+    for (const OperandId i : operands) {
+      const ir::Operand& operand = op_.operands[i];
+      count += partition::box(graph_.tensors[operand.tensor], operand, whole_, size).elements;
+    }
+    return count;
+  };
+  const std::int64_t stored = elements(calls.operands);
+  double time = 0.0;
+  for (const Kernel kernel : calls.kernels) {
+    time += over(kernel, stored);
+  }
+  if (!calls.scales) {
+    return time;
+  }
+  // A scale multiplies these elements, those of the other input, or the sums of each block.
+  double scaling = over(scale_, stored);
+  if (!calls.others.empty()) {
+    scaling = std::min(scaling, over(scale_, elements(calls.others)));
+  }
+  std::int64_t sums = 1;
+  for (const AxisId axis : size.ids()) {
+    const bool counts = op_.axes[axis].role == ir::AxisRole::Parallel ||
+                        std::ranges::find(calls.blocks, axis) != calls.blocks.end();
+    sums *= counts ? size[axis] : 1;
+  }
+  const double added = calls.blocks.empty() ? 0.0 : over(sum_, sums);
+  return time + std::min(scaling, over(scale_, sums) + added);
 }
 
 double TileTimes::sub_task(TableView<AxisId, const std::int64_t> size) {

@@ -34,11 +34,16 @@ class TileTimes {
   /// The calls that bring one input from its stored type into the op's, before the op's own.
   struct Converting {
     std::vector<OperandId> operands;
-    std::vector<Kernel> kernels;  // cast, then zero and scale where there are any
+    std::vector<Kernel> kernels;  // of all elements: cast and zero, where there are any
+    bool scales;
+    std::vector<AxisId> blocks;     // reduction axes along which the scale varies
+    std::vector<OperandId> others;  // the other input, where it varies along all axes of the scale
   };
 
   [[nodiscard]] TileShape shape(TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] double timed(TableView<AxisId, const std::int64_t> size) const;
+  [[nodiscard]] double converted(const Converting& calls,
+                                 TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] double seconds(Kernel kernel, const TileShape& shape) const {
     return tiles_.cycles(kernel, shape) / clock_;
   }
@@ -49,6 +54,8 @@ class TileTimes {
   double clock_;
   Kernel kernel_;
   Kernel add_;
+  Kernel scale_;  // multiplies by the scale of an input
+  Kernel sum_;    // adds up scaled sums of blocks
   std::vector<Converting> converting_;
   std::vector<std::pair<std::int64_t, Kernel>> copies_;  // by bits
   bool opaque_;

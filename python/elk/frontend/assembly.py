@@ -44,6 +44,7 @@ _NOTES: dict[str, Callable[[Node, Sequence[Value | None], Value], None]] = {
     "Concat": written.joined,
     "Div": factors.divided,
     "Equal": written.compared,
+    "Gather": factors.picked,
     "Mul": factors.multiplied,
 }
 MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
@@ -141,7 +142,8 @@ class Assembler(Taker):
         return f"{name}: unknown" if value is None else f"{value.dtype}{list(value.shape)}"
 
     def _take(self, node: Node, kind: Kind, attrs_key: Hashable) -> None:
-        if kind.fold is not None and self._fold(node, kind.fold):
+        left = conversions.is_read_narrow(node)
+        if kind.fold is not None and not left and self._fold(node, kind.fold):
             return
         if kind.view is not None and self._view(node, kind.view, kind.build is None):
             return

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from elk.models.encoders import encoder as encoder
     from elk.models.encoders import vision_transformer as vision_transformer
     from elk.models.retnet import retention as retention
+    from elk.models.stored import store_weights as store_weights
 
 # Where each function that writes a graph lives; onnx is imported when one is first used.
 _LAZY = {
@@ -44,6 +45,7 @@ _LAZY = {
     "mlp": "convolution",
     "resnet": "convolution",
     "retention": "retnet",
+    "store_weights": "stored",
     "transformer": "decoder",
     "vision_transformer": "encoders",
 }
@@ -73,6 +75,7 @@ __all__ = [
     "resnet",
     "retention",
     "source",
+    "store_weights",
     "symbols",
     "transformer",
     "vision_transformer",

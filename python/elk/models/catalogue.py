@@ -121,7 +121,12 @@ def config(name: str) -> Any:
 
 
 def get(
-    name: str, phase: str | None = None, *, layers: int | None = None, dtype: str = "f16"
+    name: str,
+    phase: str | None = None,
+    *,
+    layers: int | None = None,
+    dtype: str = "f16",
+    weights: str | None = None,
 ) -> onnx.ModelProto:
     """The model `name` as ONNX, without weights.
 
@@ -130,6 +135,8 @@ def get(
         phase: One of `phases(name)`; None: the first of them.
         layers: How many layers it has; None: all.
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
+        weights: What the matrices of products are stored as: "int8", with a scale for each column,
+            or "int4", with one for each column of 128 rows; None: `dtype`. Products read them so.
 
     Example:
         >>> model = elk.models.get("llama2-13b", phase="decode", layers=2)
@@ -137,7 +144,8 @@ def get(
         2684354560
 
     Raises:
-        InvalidInputError: There is no such model, phase or dtype, or it has no such layers.
+        InvalidInputError: There is no such model, phase, dtype or type of weights, or it has no
+            such layers.
     """
     found = _kind(name)
     chosen = found.phases[0] if phase is None else one_of("phase", phase, found.phases)
@@ -146,7 +154,11 @@ def get(
         values = _with_layers(values, name, layers)
     function = getattr(import_module(f"elk.models.{found.module}"), found.function)
     model: onnx.ModelProto = function(values, phase=chosen, dtype=dtype, name=name)
-    return model
+    if weights is None:
+        return model
+    from elk.models.stored import store_weights  # noqa: PLC0415 names() does without onnx
+
+    return store_weights(model, weights)
 
 
 def parameters(name: str) -> int:

@@ -15,6 +15,8 @@ TileFunction: TypeAlias = Callable[[tuple[str, str, str], dict[str, int], tuple[
 # What a plan costs: of its latency in seconds, its energy in joules and its HBM bytes, all chips'.
 Objective: TypeAlias = Callable[[float, float, float], float]
 
+_PRODUCTS = frozenset(("conv2d", "depthwise_conv2d", "matmul"))
+
 
 def name_of(function: TileFunction) -> str:
     """What a caller's function is called in plans."""
@@ -33,5 +35,11 @@ def asked_model(graph: _core.Graph, function: TileFunction) -> _core.TileModel:
     kernels = [(op.function, op.compute.name, op.accumulate.name) for op in graph.ops]
     kernels += [("partials_reduce", dtype, dtype) for dtype in sorted(dtypes)]
     kernels += [("slice_copy", dtype, dtype) for dtype in sorted(dtypes | {"F16", "F32"})]
+    for op in graph.ops:  # What products may call to convert what they read.
+        compute = op.compute.name
+        stored = {graph.tensors[x.tensor].dtype.name for x in op.operands} - {compute}
+        if stored and op.function in _PRODUCTS:
+            kernels += [("cast", dtype, compute) for dtype in sorted(stored)]
+            kernels += [(name, compute, compute) for name in ("add", "mul", "sub")]
     names = [(name, a.lower(), b.lower()) for name, a, b in dict.fromkeys(kernels)]
     return _core.TileModel.asking(names, function)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from elk.frontend.ops.elementwise import scalar
-from elk.frontend.views.values import BITS, Converted, Value
+from elk.frontend.ops.factors import PASSING
+from elk.frontend.views.values import BITS, DTYPES, HBM, REAL, Converted, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from elk.frontend.views.space import Along, LoopSpace
 
 PRODUCTS: Final = frozenset(("Conv", "Einsum", "Gemm", "MatMul"))
-_REAL: Final = frozenset(("f64", "f32", "f16", "bf16"))
 _FACTORS: Final = 2
 _BIAS: Final = 2  # The last input of a product that ONNX names.
 
@@ -38,14 +38,23 @@ def zero_slot(slot: int) -> int:
 def noted(node: Node, _: Sequence[Value | None], result: Value) -> None:
     """Notes on the result of a Cast what it is stored as: never as more bits, but in HBM."""
     x = node.input(0)
-    in_hbm = all(p.tensor.home in {"weight", "state"} for p in x.pieces)
-    if result.dtype not in _REAL or x.dtype == "bool" or x.size == 1:
+    in_hbm = all(p.tensor.home in HBM for p in x.pieces)
+    if result.dtype not in REAL or x.dtype == "bool" or x.size == 1:
         return
     before = x.converted
     if before is not None and BITS[x.dtype] >= BITS[result.dtype]:
         result.converted = before
     elif BITS[x.dtype] <= BITS[result.dtype] or in_hbm:
         result.converted = Converted(x)
+
+
+def is_read_narrow(node: Node) -> bool:
+    """Whether a Cast of known numbers is left to the products that read it, as fewer bits."""
+    if node.type != "Cast" or not node.readers:
+        return False
+    x, target = node.input(0), DTYPES[int(node.attrs["to"])]
+    widens = x.dtype in BITS and target in REAL and BITS[x.dtype] < BITS[target]
+    return widens and x.size > 1 and PRODUCTS.union(PASSING).issuperset(node.readers)
 
 
 def inputs(node: Node) -> list[Value | None] | None:

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from elk.frontend.ops import picking
+from elk.frontend.views import views
 from elk.frontend.views.space import MisalignedError
-from elk.frontend.views.values import Converted, Factored, constant
+from elk.frontend.views.values import HBM, REAL, Converted, Factored, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from elk.frontend.ops.maker import Maker
     from elk.frontend.views.node import Node
-    from elk.frontend.views.values import Value
 
-# Types that see all elements of their first input, and so pass a factor of them on.
-PASSING: Final = frozenset(("Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose",
-                            "Unsqueeze"))  # fmt: skip
+# Types that only move elements of their first input, and so pass on what is known of each.
+PASSING: Final = frozenset(("Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice",
+                            "Squeeze", "Transpose", "Unsqueeze"))  # fmt: skip
 _SMALL: Final = frozenset(
     ("f16", "f8")
 )  # Types in which a product without its factor may overflow.
@@ -40,12 +41,29 @@ def divided(node: Node, _: Sequence[Value | None], result: Value) -> None:
         result.factored = Factored(a, number) if a.shape == result.shape else None
 
 
-def multiplied(node: Node, _: Sequence[Value | None], result: Value) -> None:
-    """Notes on the result of a Mul that it is a value times a number."""
-    a, b = node.input(0), node.input(1)
-    for base, number in ((a, b), (b, a)):
-        if number.size == 1 and base.shape == result.shape and base.size > 1:
-            result.factored = Factored(base, number)
+def multiplied(_: Node, inputs: Sequence[Value | None], result: Value) -> None:
+    """Notes on the result of a Mul that it is a value times a number, or HBM data times a few.
+
+    Products multiply what lies in HBM as they read it, so that no copy of it is made.
+    """
+    a, b = (x for x in inputs if x is not None)
+    for base, factor in ((a, b), (b, a)):
+        if base.shape != result.shape or base.size <= factor.size:
+            continue
+        if factor.size == 1:
+            result.factored = Factored(base, factor)
+        elif result.dtype in REAL:
+            how = base.converted or Converted(base)
+            if how.scale is None and any(p.tensor.home in HBM for p in how.base.pieces):
+                scale = spread(factor, result.shape)
+                result.converted = None if scale is None else Converted(how.base, scale, how.zero)
+
+
+def spread(value: Value, shape: tuple[int, ...]) -> Value | None:
+    """`value`, which broadcasts to `shape`, in that shape: without its elements, if it has any."""
+    pieces = [piece.seen(lambda view: views.expand(view, shape)) for piece in value.pieces]
+    found = tuple([piece for piece in pieces if piece is not None])
+    return Value(value.name, value.dtype, shape, found) if len(found) == len(pieces) else None
 
 
 def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Value) -> None:
@@ -57,17 +75,13 @@ def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Valu
     if factored is not None and (base := _seen(node, view, factored.base)) is not None:
         seen.factored = Factored(base, factored.number)
     if converted is not None:
-        parts = [
-            x if x is None or x.size == 1 else _seen(node, view, x)
-            for x in (converted.base, converted.scale, converted.zero)
-        ]
-        lost = [x is None for x in parts] != [
-            False,
-            converted.scale is None,
-            converted.zero is None,
-        ]
-        if parts[0] is not None and not lost:
-            seen.converted = Converted(parts[0], parts[1], parts[2])
+        seen.converted = converted.seen(lambda value: _seen(node, view, value))
+
+
+def picked(node: Node, inputs: Sequence[Value | None], result: Value) -> None:
+    """Lets matrices that a Gather picks of a stored table be stored so, too."""
+    node.inputs = list(inputs)
+    passed_on(node, picking.gather, result)
 
 
 def _seen(node: Node, view: Callable[[Node], list[Value] | None], value: Value) -> Value | None:

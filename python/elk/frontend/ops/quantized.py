@@ -14,6 +14,7 @@ import numpy as np
 from elk.frontend.ops import contraction, windows
 from elk.frontend.ops.composed import cast, ints, is_known_zero, number
 from elk.frontend.ops.elementwise import scalar
+from elk.frontend.ops.factors import spread
 from elk.frontend.ops.kind import Kind
 from elk.frontend.views.node import Node, UnplannableError, wrapped
 from elk.frontend.views.values import DTYPES, Converted, Factored, Value
@@ -75,7 +76,7 @@ def unread(value: Value) -> Value:
 
 def _note(make: Maker, result: Value, x: Value, by: tuple[Value, Value | None]) -> None:
     """Notes that `result` is stored as `x`, with `by` its scale and its zero point."""
-    scale, zero = (v if v is None or v.size == 1 else make("Expand", v, ints(*x.shape)) for v in by)
+    scale, zero = (v if v is None or v.size == 1 else spread(v, x.shape) for v in by)
     result.converted = Converted(x, scale, zero)
     if scale is not None and scale.size == 1:
         base = cast(make, x, result.dtype)

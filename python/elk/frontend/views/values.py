@@ -33,6 +33,9 @@ BITS = {
     "i8": 8, "i4": 4, "u64": 64, "u32": 32, "u16": 16, "u8": 8, "u4": 4, "bool": 8,
 }  # fmt: skip
 
+REAL = frozenset(("f64", "f32", "f16", "bf16"))
+HBM = frozenset(("weight", "state"))  # Homes of tensors that lie there.
+
 # Contents above this many elements are told apart by where they come from, not by what they are.
 _COMPARED_ELEMENTS = 1024
 
@@ -209,6 +212,13 @@ class Converted:
     base: Value
     scale: Value | None = None
     zero: Value | None = None
+
+    def seen(self, through: Callable[[Value], Value | None]) -> Converted | None:
+        """The same with `through` done to all that has elements of its own; None where that is."""
+        base = through(self.base)
+        parts = [x if x is None or x.size == 1 else through(x) for x in (self.scale, self.zero)]
+        lost = [x is None for x in parts] != [self.scale is None, self.zero is None]
+        return None if base is None or lost else Converted(base, *parts)
 
 
 @dataclass(slots=True, eq=False)
