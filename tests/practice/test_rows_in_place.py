@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +176,7 @@ def test_plans_say_what_covers_a_cache_and_pods_share_it(tmp_path: Path) -> None
     assert plan.emulate(fed, check=True).passed
     plan.save(tmp_path / "plan.json")
     again = elk.load_plan(tmp_path / "plan.json")
-    ops = json.loads(again.to_json())["ops"]
+    ops = again.to_json()["ops"]
     rows = [x for op in ops for x in op["operands"] if x.get("covers")]
     assert {x["tensor"] for x in rows} == {"new_key.copy", "new_value.copy"}
     assert again.simulate().total_ps == plan.simulate().total_ps

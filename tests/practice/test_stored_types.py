@@ -151,16 +151,15 @@ def feeds(made: onnx.ModelProto) -> dict[str, Any]:
 def test_fewer_bits_take_less_time_where_hbm_binds() -> None:
     side, rows = 4096, 8
     blocks = {"axis": 0, "block_size": 128}
-    weights = {
-        16: ([], np.zeros((side, side), np.float16)),
-        8: ([np.ones(side, np.float16)], np.zeros((side, side), np.int8)),
-        4: ([np.ones((side // 128, side), np.float16)], np.zeros((side, side), I4)),
+    weights: dict[int, dict[str, Any]] = {
+        16: {"w": np.zeros((side, side), np.float16)},
+        8: {"w": np.zeros((side, side), np.int8), "s": np.ones(side, np.float16)},
+        4: {"w": np.zeros((side, side), I4), "s": np.ones((side // 128, side), np.float16)},
     }
     times: dict[tuple[str, int], float] = {}
-    for bits, (by, weight) in weights.items():
-        constants = {"w": weight} | dict(zip("s", by, strict=False))
-        nodes = [node("MatMul", "x wide" if by else "x w", "y")]
-        if by:
+    for bits, constants in weights.items():
+        nodes = [node("MatMul", "x wide" if "s" in constants else "x w", "y")]
+        if "s" in constants:
             how = blocks if bits == 4 else {"axis": 1}
             nodes.insert(0, node("DequantizeLinear", "w s", "wide", **how))
         made = model_of(nodes, {"x": (F16, [rows, side])}, ["y"], constants, opset=21)
