@@ -23,6 +23,7 @@ LLMS = ("opt-1.3b", "opt-6.7b", "llama2-7b", "llama3.1-8b", "qwen3-8b", "gpt2", 
 MIXTURES = ("mixtral-8x7b", "qwen3-30b-a3b", "gpt-oss-20b")
 OTHERS = ("vit-base-16", "bert-large", "dit-xl-2", "resnet-18", "nerf-t10", "whisper-tiny-encoder")
 _WIDTHS = (8, 60, 300, 1000, 1000)  # of random chains
+STORED = (None, None, "int8", "int4")  # Types of weights.
 _SYMBOLS = {"batch", "past", "seq", "rows"}
 _ONE_LAYER = {"bert-large", "vit-base-16", "dit-xl-2", "whisper-tiny-encoder"}
 
@@ -112,18 +113,19 @@ def _published(random: Random) -> Case | None:
     }
     title = f"{name} {phase}" + "".join(f", {key} {sizes[key]}" for key in _symbols(name, phase))
     bindings = {key: sizes[key] for key in _symbols(name, phase)}
+    stored = random.choice(STORED)
     return Case(
-        title=title,
-        model=elk.load_model(_proto(name, phase), bindings=bindings),
+        title=f"{title}, {stored or 'whole'} weights",
+        model=elk.load_model(_proto(name, phase, stored), bindings=bindings),
         machine=_changed(_preset(random), random),
         pod="sharded",
     )
 
 
 @cache
-def _proto(name: str, phase: str) -> onnx.ModelProto:
+def _proto(name: str, phase: str, stored: str | None = None) -> onnx.ModelProto:
     layers = 1 if name in {*LLMS, *MIXTURES, *_ONE_LAYER} else None
-    return elk.models.get(name, phase, layers=layers)
+    return elk.models.get(name, phase, layers=layers, weights=stored)
 
 
 @cache
@@ -146,7 +148,8 @@ def _small(random: Random, topologies: tuple[str, ...] = ()) -> Case | None:
     if draw < 0.3:
         name = random.choice([*CONFIGS])
         phase = random.choice(["decode", "prefill"])
-        proto, title = _config(name, phase), f"small {name} {phase}"
+        stored = random.choice(STORED)
+        proto, title = _config(name, phase, stored), f"small {name} {phase}, {stored or 'f32'}"
     elif draw < 0.5:
         title = random.choice([*FORWARD])
         proto = FORWARD[title][0]
@@ -170,10 +173,11 @@ def _small(random: Random, topologies: tuple[str, ...] = ()) -> Case | None:
 
 
 @cache
-def _config(name: str, phase: str) -> onnx.ModelProto:
-    return elk.models.transformer(
+def _config(name: str, phase: str, stored: str | None) -> onnx.ModelProto:
+    proto = elk.models.transformer(
         dataclasses.replace(CONFIGS[name], layers=1), phase=phase, dtype="f32"
     )
+    return elk.models.store_weights(proto, stored) if stored else proto
 
 
 def _net(random: Random) -> tuple[onnx.ModelProto, str]:

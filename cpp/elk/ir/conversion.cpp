@@ -7,8 +7,8 @@ namespace {
 
 bool is_product(const Op& op) {
   const bool real = op.compute <= DType::F8;
-  return real && (op.kind == OpKind::MatMul || op.kind == OpKind::Conv ||
-                  op.kind == OpKind::DepthwiseConv);
+  return real &&
+         (op.kind == OpKind::MatMul || op.kind == OpKind::Conv || op.kind == OpKind::DepthwiseConv);
 }
 
 bool has_input(const Op& op, std::int32_t input) {

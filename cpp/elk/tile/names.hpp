@@ -25,9 +25,9 @@ struct DTypeSubstitute {
 /// Bytes of a dtype over those of f32.
 inline constexpr std::array<double, 5> kByteScales = {1.0, 2.0, 0.5, 0.25, 0.125};
 
-/// The pairs of dtypes whose rows stand in for `function` computing in `compute` and accumulating in
-/// `accumulate`, best first; the first is the pair itself. Integers cost what f32 costs, by bytes; a
-/// cast from or to them by the bytes of the wider of its types.
+/// The pairs of dtypes whose rows stand in for `function` computing in `compute` and accumulating
+/// in `accumulate`, best first; the first is the pair itself. Integers cost what f32 costs, by
+/// bytes; a cast from or to them by the bytes of the wider of its types.
 [[nodiscard]] std::vector<DTypeSubstitute> dtype_neighbours(std::string_view function,
                                                             ir::DType compute,
                                                             ir::DType accumulate);

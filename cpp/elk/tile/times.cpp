@@ -39,9 +39,8 @@ std::vector<OperandId> reads_of(const ir::Op& op, std::int32_t input) {
 }
 
 bool any_contains(const ir::Op& op, const std::vector<OperandId>& operands, AxisId axis) {
-  return std::ranges::any_of(operands, [&](OperandId i) {
-    return partition::contains(op.operands[i], axis);
-  });
+  return std::ranges::any_of(
+      operands, [&](OperandId i) { return partition::contains(op.operands[i], axis); });
 }
 
 }  // namespace

@@ -68,6 +68,21 @@ TEST(Validate, RefusesTwoTensorsOfOneName) {
   EXPECT_TRUE(mentions(refusal(graph), "got 't0' twice"));
 }
 
+TEST(Validate, RefusesWhatCoversOthersWithoutAMaskBehindIt) {
+  testing::Chain chain(8);
+  const TensorId state = chain.tensor(Home::State);
+  const TensorId rows = chain.tensor(Home::Input);
+  const TensorId mask = chain.tensor(Home::Input);
+  chain.graph().outputs = {TensorId{chain.add("exp", {state, rows, mask})}};
+  Graph graph = chain.graph();
+  graph.ops[OpId{0}].operands[OperandId{1}].covers = true;
+  EXPECT_TRUE(mentions(refusal(graph), "and its mask of truth values behind it"));
+  graph.tensors[mask].dtype = DType::Bool;
+  EXPECT_EQ(refusal(graph), "");
+  graph.ops[OpId{0}].operands[OperandId{2}].covers = true;
+  EXPECT_TRUE(mentions(refusal(graph), "and its mask of truth values behind it"));
+}
+
 TEST(Validate, RefusesAnOperandWithoutTensor) {
   Graph graph = small();
   graph.ops[OpId{1}].operands[OperandId{0}].tensor = TensorId{3};

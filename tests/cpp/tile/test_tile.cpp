@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/ir/conversion.hpp"
 #include "elk/tile/fit/fit.hpp"
 #include "elk/tile/rate.hpp"
 #include "elk/tile/tile.hpp"
@@ -325,6 +326,40 @@ TEST(TileModelOfAFunction, RefusesWhatIsNoTime) {
   EXPECT_THROW(static_cast<void>(model.cycles(model.find("exp", DType::F16, DType::F16), call)),
                InvalidInput);
   EXPECT_THROW(TileModel(std::vector<KernelName>{}, TileFunction{}), InvalidInput);
+}
+
+TEST(TileTimes, CountWhatConvertsAnOperandThatIsStoredInAnotherType) {
+  std::vector<KernelName> names;
+  for (const char* name : {"matmul", "mul", "add", "sub", "partials_reduce", "slice_copy"}) {
+    for (const DType dtype : {DType::F16, DType::F32}) {
+      names.push_back({.function = name, .compute = dtype, .accumulate = dtype});
+    }
+  }
+  names.push_back({.function = "cast", .compute = DType::I4, .accumulate = DType::F16});
+  const TileModel model(std::move(names), [](const KernelName& name, const TileShape& shape) {
+    const auto elements = static_cast<double>(shape[TileDim::Elements]);
+    return name.function == "matmul" ? 1e6 : elements * (name.function == "cast" ? 1e3 : 1.0);
+  });
+  const chip::Chip chip = test::small_chip(48);
+  const auto cycles = [&](const test::OneOp& one) {
+    return TileTimes(one.graph, one.op(), chip, model).sub_task(partition::sizes(one.op())) *
+           chip.core.clock_hz;
+  };
+  const std::int64_t m = 2;
+  const std::int64_t n = 4;
+  const std::int64_t k = 32;
+  test::OneOp one = test::matmul(m, n, k);
+  one.op().operands[OperandId{0}].input = 0;
+  one.op().operands[OperandId{1}].input = 1;
+  EXPECT_NEAR(cycles(one), 1e6, 1);
+  one.graph.tensors[one.op().operands[OperandId{1}].tensor].dtype = DType::I4;
+  EXPECT_NEAR(cycles(one), 1e6 + (1e3 * k * n), 1);
+  one.op().constants = {ir::scale_input(1)};  // One number: of the result, which is smallest.
+  one.op().scalars = {0.5};
+  EXPECT_NEAR(cycles(one), 1e6 + (1e3 * k * n) + (m * n), 1);
+  one.op().constants.push_back(ir::zero_input(1));
+  one.op().scalars.push_back(3);
+  EXPECT_NEAR(cycles(one), 1e6 + (1e3 * k * n) + (k * n) + (m * n), 1);
 }
 
 TEST(TileRates, LearnApartWhatStepsGainBeyondTheFittedRange) {

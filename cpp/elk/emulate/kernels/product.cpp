@@ -121,12 +121,12 @@ template <class Wide>
 void convert(const KernelCall& tile, const ir::Conversion& how, const AxisRanges& points,
              InputValues<Wide>& values) {
   const std::size_t count = values.value.size();
-  const std::vector<Wide> zero =
-      how.has_zero ? numbers_of<Wide>(tile, ir::zero_input(how.input), points)
-                   : std::vector<Wide>(count, Wide{0});
-  const std::vector<Wide> scale =
-      how.has_scale ? numbers_of<Wide>(tile, ir::scale_input(how.input), points)
-                    : std::vector<Wide>(count, Wide{1});
+  const std::vector<Wide> zero = how.has_zero
+                                     ? numbers_of<Wide>(tile, ir::zero_input(how.input), points)
+                                     : std::vector<Wide>(count, Wide{0});
+  const std::vector<Wide> scale = how.has_scale
+                                      ? numbers_of<Wide>(tile, ir::scale_input(how.input), points)
+                                      : std::vector<Wide>(count, Wide{1});
   for (std::size_t i = 0; i < count; ++i) {
     if (values.inside.empty() || values.inside[i] != 0) {
       values.value[i] = (values.value[i] - zero[i]) * scale[i];
