@@ -74,7 +74,17 @@ COMPOSED = [
     ),
     (
         "QuantizeLinear, DequantizeLinear",
-        "Div, Round, Add, Clip, Cast; Cast, Sub, Mul. Stored integers stay integers in HBM",
+        "Div, Round, Add, Clip, Cast; Cast, Sub, Mul. Stored integers stay integers in HBM, and "
+        "products (MatMul, Gemm, Conv, Einsum, experts) read them as they are stored",
+    ),
+    (
+        "Cast that widens, or a Mul of what lies in HBM by few elements, before a product",
+        "no op: the product reads what is stored, and converts each tile",
+    ),
+    (
+        "TensorScatter, ScatterElements, ScatterND, Where on positions: rows of a state",
+        "no op: readers see the new rows in place of the old ones by a mask of positions; the new "
+        "rows are stored. More than eight rows at positions that are not known: an opaque op",
     ),
     (
         "Resize, Upsample",

@@ -57,12 +57,18 @@ def write_command(
     dtype: Annotated[
         str, typer.Option("--dtype", metavar="TYPE", help="f16, bf16 or f32.")
     ] = "f16",
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights", metavar="TYPE", help="Matrices are stored as int8 or int4; else as --dtype."
+        ),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Write a model as ONNX, without weights."""
     from elk import models  # noqa: PLC0415 help does not wait for onnx
 
-    proto = models.get(name, phase, layers=layers, dtype=dtype)
+    proto = models.get(name, phase, layers=layers, dtype=dtype, weights=weights)
     data = proto.SerializeToString(deterministic=True)
     atomic_file.write_bytes(file, data, "the model")
     symbols = models.symbols(proto)
