@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elk import _core
 from elk.emulation import reference
+from elk.emulation.elements import packed
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
@@ -91,7 +92,8 @@ def _filled(proto: ModelProto, arrays: Mapping[str, Array]) -> ModelProto:
         shape = tuple(tensor.dims)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
         if tensor.name in arrays:
-            array = arrays[tensor.name].reshape(shape).astype(dtype)
+            found = packed(arrays[tensor.name], math.prod(shape))
+            array = found.reshape(shape).astype(dtype)
         else:  # The tensor became a constant of an op, or nothing needs it.
             array = np.zeros(shape, dtype=dtype)
         tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))

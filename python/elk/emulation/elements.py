@@ -37,6 +37,22 @@ def numpy_type(dtype: str) -> Any:
     return _NUMPY[dtype]
 
 
+def unpacked(array: Array, dtype: str, count: int) -> Array:
+    """`array`, or where it is bytes of a tensor of four bits the `count` elements that they hold.
+
+    A file may hold such a tensor as bytes, and a plan reads it as what they stand for.
+    """
+    if dtype not in _NIBBLES or array.dtype != np.uint8 or array.size == count:
+        return array
+    return from_bytes(array.reshape(-1), dtype, [2 * array.size])
+
+
+def packed(array: Array, count: int) -> Array:
+    """`array`, or where a file holds it as `count` bytes these."""
+    nibbles = array.size == 2 * count and array.dtype.name in _ML_DTYPES.values()
+    return to_bytes(array, "u4") if nibbles else array
+
+
 def to_bytes(array: Array, dtype: str) -> NDArray[np.uint8]:
     """The elements of `array` as a chip stores them: two of four bits a byte."""
     typed = np.ascontiguousarray(array.astype(numpy_type(dtype), copy=False))

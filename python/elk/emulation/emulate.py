@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elk import _core
 from elk.emulation.compared import OutputCheck, compared
-from elk.emulation.elements import numpy_type
+from elk.emulation.elements import numpy_type, unpacked
 from elk.emulation.parts import EmulatedPlan, Tape, parts_of, run_parts
 from elk.errors import InvalidInputError
 from elk.frontend.read.bind import inputs_of_one_element
@@ -140,7 +140,7 @@ def _given(
         name, shape = tensor.name, tuple(tensor.shape)
         known = [given[name] for given in (weights, inputs, model.constants) if name in given]
         if known:
-            array = known[0]
+            array = unpacked(known[0], tensor.dtype.name, math.prod(shape))
             if math.prod(array.shape) != math.prod(shape):
                 raise InvalidInputError(
                     f"'{name}' has the shape {list(array.shape)}, not {list(shape)}",
@@ -151,6 +151,9 @@ def _given(
             missing.append(name)
         else:
             arrays[name] = seeded(name, shape, tensor.dtype.name)
+    shown = {t.name for value in model.outputs for piece in value.pieces for t in piece.tensors}
+    for name in sorted(shown & inputs.keys() - arrays.keys()):  # No op reads these states.
+        arrays[name] = inputs[name]
     if missing:
         raise InvalidInputError(
             f"inputs without a value: {', '.join(map(repr, sorted(missing)))}",

@@ -100,6 +100,7 @@ def build(
     states = States(plain.graph, weights, state)
     inputs = _inputs(proto, symbols, {x.name for x in initializers}, states)
     declared = symbols.declared(proto.graph.value_info)
+    promised = symbols.known(proto.graph.output)
     bound = symbols.finish()
     for t in inputs:
         check_shape(limits, t.dtype, t.shape, f"input '{t.name}'")
@@ -109,6 +110,7 @@ def build(
         given[name] = constant(name, np.full(like.shape, number).astype(like.dtype))
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
     assembler = Assembler(given, opsets, readers(plain.graph), limits, declared)
+    assembler.promised = promised
     with np.errstate(all="ignore"):  # What folding computes may overflow, as in a run.
         for number, node in enumerate(plain.graph.node):
             assembler.add(node, number)

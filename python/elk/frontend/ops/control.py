@@ -14,6 +14,8 @@ import onnx
 from onnx import numpy_helper
 
 from elk.frontend.ops.taker import Scope, Taker
+from elk.frontend.runtime.entry import define
+from elk.frontend.runtime.operators import entry_of
 from elk.frontend.views.node import Node, UnplannableError
 from elk.frontend.views.values import ONNX_TYPES, Value, constant
 
@@ -66,18 +68,32 @@ def _schema(proto: onnx.NodeProto, scope: Scope) -> Any:
 
 
 def is_function(proto: onnx.NodeProto, scope: Scope) -> bool:
-    """Whether ONNX defines a node by others."""
+    """Whether ONNX or ONNX Runtime defines a node by others."""
     schema: Any = _schema(proto, scope)
-    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+    if schema is None:
+        return entry_of(type_of(proto)) is not None
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def _defined(
+    taker: Taker, proto: onnx.NodeProto, node: Node
+) -> tuple[onnx.FunctionProto, Mapping[str, onnx.AttributeProto]]:
+    """The function that stands behind a node, and its attributes with their defaults."""
+    scope = taker.scope
+    schema: Any = _schema(proto, scope)
+    entry = entry_of(type_of(proto)) if schema is None else None
+    if entry is not None:
+        node.promised = tuple(taker.promised.get(name) for name in node.outputs)
+        return define(entry, proto, node, scope.attrs)
+    given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
+    given.update((a.name, scope.attrs.get(a.ref_attr_name, a)) for a in proto.attribute)
+    return _body(schema, proto, node, scope), given
 
 
 def function(taker: Taker, proto: onnx.NodeProto, node: Node) -> None:
-    """Takes the nodes by which ONNX defines `proto`, for the types of its inputs."""
+    """Takes the nodes by which ONNX or its runtime defines `proto`, for the types of its inputs."""
     scope = taker.scope
-    schema: Any = _schema(proto, scope)
-    body = _body(schema, proto, node, scope)
-    given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
-    given.update((a.name, scope.attrs.get(a.ref_attr_name, a)) for a in proto.attribute)
+    body, given = _defined(taker, proto, node)
     opsets = {**scope.opsets, **{x.domain: x.version for x in body.opset_import}}
     taker.scope = scope.inside(opsets=opsets, prefix=f"{node.name}/", attrs=given)
     try:

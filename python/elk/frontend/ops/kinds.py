@@ -31,6 +31,7 @@ from elk.frontend.ops import (
 )
 from elk.frontend.ops.elementwise import elementwise, scalar
 from elk.frontend.ops.kind import Kind, binary, comparison, reduction, test, unary, viewed
+from elk.frontend.runtime import operators
 from elk.frontend.views.values import DTYPES, ONNX_TYPES, Value, constant
 
 if TYPE_CHECKING:
@@ -137,10 +138,11 @@ REFUSED: dict[str, str] = {
         ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"),
         "strings are no numbers",
     ),
+    **operators.REFUSED,
 }
 
 # Modules that have kinds of their own, each in a table `KINDS`, which goes before the one below.
-_MODULES: Final = ("fourier", "quantized", "recurrent", "training", "written")
+_MODULES: Final = ("fourier", "quantized", "recurrent", "training", "unpacked", "written")
 
 
 def _of_modules() -> dict[str, Kind]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from elk.frontend.views.views import Shape
     from elk.limits import Limits
 
 # Functions, branches and loops stand in one another at most this deep.
@@ -55,7 +56,8 @@ class Taker(ABC):
     """Takes nodes in order; `result` is what came of them.
 
     `scope` says how the nodes that are taken next are to be read: those of the model itself, or
-    those of a function that one of them stands for.
+    those of a function that one of them stands for. `promised` has the shapes that the file gives
+    the outputs of the model.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Taker(ABC):
         self._budget = Budget(limits)
         self.result = Assembly(values=dict(given))
         self.scope = Scope(opsets=opsets)
+        self.promised: Mapping[str, Shape] = {}
         self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
         self._sequences: dict[str, Sequence] = {}
 

@@ -95,6 +95,21 @@ class Symbols:
                 found[value.name] = self.shape(value)
         return found
 
+    def known(self, values: Iterable[onnx.ValueInfoProto]) -> dict[str, Shape]:
+        """The shapes of values whose dimensions are numbers, or expressions of bound names."""
+        found = {}
+        for value in values:
+            dims = value.type.tensor_type.shape.dim
+            whole = bool(dims) and all(d.dim_param or d.HasField("dim_value") for d in dims)
+            if whole and _names(value) <= self._bindings.keys():
+                found[value.name] = tuple(
+                    int(d.dim_value)
+                    if d.HasField("dim_value")
+                    else evaluate(d.dim_param.strip(), self._bindings)
+                    for d in dims
+                )
+        return found
+
     def unbound(self, values: Iterable[onnx.ValueInfoProto]) -> list[str]:
         """Names of dimensions of `values` that no input has and nobody bound."""
         named = {name for value in islice(values, _LOOKED_AT) for name in _names(value)}

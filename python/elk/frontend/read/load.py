@@ -17,6 +17,7 @@ from elk.errors import LimitError, ModelFileError
 from elk.frontend.read.census import EXTERNAL, take_census
 from elk.frontend.read.functions import check_functions, inlined
 from elk.frontend.read.hoist import hoisted
+from elk.frontend.read.lent import lent
 from elk.frontend.read.scan import check_parsed_bytes, message_depth
 from elk.limits import DEFAULT, Limits
 
@@ -176,7 +177,7 @@ def check(proto: onnx.ModelProto, place: str) -> None:
         ModelFileError: The checker refuses it.
     """
     try:
-        onnx.checker.check_model(proto)
+        onnx.checker.check_model(lent(proto))
     except (onnx.checker.ValidationError, ValueError, RuntimeError, TypeError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelFileError(

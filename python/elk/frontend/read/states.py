@@ -30,6 +30,7 @@ _CACHES: Final = {
     "Attention": {1: 4, 2: 5},
     "GroupQueryAttention": {1: 3, 2: 4},
     "MultiHeadAttention": {1: 6, 2: 7},
+    "QAttention": {1: 8},
 }
 
 NAMED, TOLD = "so called", "state="

@@ -42,6 +42,7 @@ class Node:
         readers: The types of the nodes that read its first output.
         folded_elements: Elements that a result may have to be computed here.
         computes: The element type of a product whose operands are stored in others, else empty.
+        promised: What the file says of the shapes of its outputs; None where it says nothing.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Node:
     readers: tuple[str, ...] = ()
     folded_elements: int = DEFAULT.folded_elements
     computes: str = ""
+    promised: tuple[Shape | None, ...] = ()
 
     def input(self, slot: int) -> Value:
         """Input number `slot`, which has to be there."""

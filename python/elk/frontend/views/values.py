@@ -51,6 +51,7 @@ class Stored:
         home: Where it lives between ops.
         data: Its elements, if the file holds them or folding computed them.
         distinct: Elements of one row, where it holds positions that differ within a row.
+        nibbles: The same bytes as numbers of four bits, if something reads them so.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Stored:
     home: str
     data: Array | None = None
     distinct: int = 1
+    nibbles: Stored | None = None
 
     @property
     def nbytes(self) -> int:
