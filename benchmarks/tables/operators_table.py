@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 
+from elk.frontend.runtime.operators import ENTRIES
 from emulated_cases import PASSED, EmulatedRow
 from emulated_cases import rows as emulated_rows
 from onnx_coverage import KINDS, Row, rows
@@ -101,6 +102,26 @@ COMPOSED = [
 ]
 
 
+RUNTIME = """
+## Operators of ONNX Runtime
+
+Models that are published as ONNX files are written for ONNX Runtime. Its operators, of domain
+`com.microsoft` unless a row says otherwise, are planned as the functions of ONNX's operators in
+`python/elk/frontend/runtime`; their numbers are compared with ONNX Runtime's on a CPU, or with
+their definition where that has no kernel (`tests/practice/test_runtime_operators.py`). Numbers of
+four bits that the file packs into bytes are read as they are stored. A type without a row is
+refused, with its name and the reason.
+"""
+
+
+def runtime_table() -> Iterator[str]:
+    yield from (RUNTIME, "| type | becomes |", "| --- | --- |")
+    for name, entry in sorted((entry.name, entry) for entry in ENTRIES):
+        domains = [f"`{x}`" if x else "ONNX's own" for x in entry.domains]
+        where = "" if domains == ["`com.microsoft`"] else f" ({', '.join(domains)})"
+        yield f"| {name}{where} | {entry.says} |"
+
+
 def listed(reasons: Counter[str]) -> str:
     return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
 
@@ -168,6 +189,7 @@ def page(found: Mapping[str, Sequence[Row]], emulated: Sequence[EmulatedRow]) ->
     yield from ("| types | become |", "| --- | --- |")
     for types, become in COMPOSED:
         yield f"| {types} | {become} |"
+    yield from runtime_table()
     yield from ("", "## Node tests by operator type", "")
     yield from table_of_types(found["node"], emulated)
 
