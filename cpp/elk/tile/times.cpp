@@ -7,7 +7,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
-#include "elk/ir/conversion.hpp"
+#include "elk/ir/converted_inputs.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -66,7 +66,7 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
   if (bits > 64) {
     key_bits_.clear();
   }
-  for (const ir::Conversion& one : ir::conversions(graph, op)) {
+  for (const ir::ConvertedInput& one : ir::converted_inputs(graph, op)) {
     Converting calls{.operands = reads_of(op, one.input),
                      .kernels = {},
                      .scales = one.has_scale,

@@ -22,7 +22,7 @@ class TileTimes {
             const TileModel& tiles);
 
   /// One call of the op's kernel on a sub-task of these axis sizes, and those that convert what it
-  /// reads (`ir::conversions`).
+  /// reads (`ir::converted_inputs`).
   [[nodiscard]] double sub_task(TableView<AxisId, const std::int64_t> size);
   [[nodiscard]] bool extrapolated(TableView<AxisId, const std::int64_t> size) const;
   /// Adding up `parts` partial results of `elements` each.

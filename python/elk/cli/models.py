@@ -43,7 +43,7 @@ def list_command(*, json: AsJson = False) -> None:
 
 
 @models_app.command("write")
-def write_command(
+def write_command(  # noqa: PLR0913 - every option is a flag of its own
     name: Annotated[str, typer.Argument(metavar="NAME", help="A model of the list.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The ONNX file to write.")],
     *,
@@ -60,7 +60,9 @@ def write_command(
     weights: Annotated[
         str | None,
         typer.Option(
-            "--weights", metavar="TYPE", help="Matrices are stored as int8 or int4; else as --dtype."
+            "--weights",
+            metavar="TYPE",
+            help="Matrices are stored as int8 or int4; else as --dtype.",
         ),
     ] = None,
     json: AsJson = False,

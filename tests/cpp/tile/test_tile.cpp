@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
-#include "elk/ir/conversion.hpp"
+#include "elk/ir/converted_inputs.hpp"
 #include "elk/tile/fit/fit.hpp"
 #include "elk/tile/rate.hpp"
 #include "elk/tile/tile.hpp"

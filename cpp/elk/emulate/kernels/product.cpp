@@ -12,7 +12,7 @@
 #include "elk/base/table.hpp"
 #include "elk/emulate/kernels/dense.hpp"
 #include "elk/emulate/kernels/pack.hpp"
-#include "elk/ir/conversion.hpp"
+#include "elk/ir/converted_inputs.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -118,7 +118,7 @@ std::vector<Wide> numbers_of(const KernelCall& tile, std::int32_t input, const A
 /// Brings the elements of an input from their stored type into that of the op: takes the zero off,
 /// multiplies by the scale, and rounds. What is outside of the input stays zero.
 template <class Wide>
-void convert(const KernelCall& tile, const ir::Conversion& how, const AxisRanges& points,
+void convert(const KernelCall& tile, const ir::ConvertedInput& how, const AxisRanges& points,
              InputValues<Wide>& values) {
   const std::size_t count = values.value.size();
   const std::vector<Wide> zero = how.has_zero
@@ -144,8 +144,8 @@ class Factor {
  public:
   /// With `zero`, its zero point, taken off where it has elements.
   Factor(const KernelCall& tile, std::int32_t input, const AxisRanges& points, double zero) {
-    const std::vector<ir::Conversion> all = ir::conversions(tile.graph, tile.op);
-    const auto how = std::ranges::find(all, input, &ir::Conversion::input);
+    const std::vector<ir::ConvertedInput> all = ir::converted_inputs(tile.graph, tile.op);
+    const auto how = std::ranges::find(all, input, &ir::ConvertedInput::input);
     if (zero == 0 && how == all.end()) {
       data_ = in_place<Wide>(tile, input, points);
     }

@@ -216,7 +216,7 @@ class Converted:
     zero: Value | None = None
 
     def seen(self, through: Callable[[Value], Value | None]) -> Converted | None:
-        """The same with `through` done to all that has elements of its own; None where that is."""
+        """What it is with `through` done to all that has several elements; None where that is."""
         base = through(self.base)
         parts = [x if x is None or x.size == 1 else through(x) for x in (self.scale, self.zero)]
         lost = [x is None for x in parts] != [self.scale is None, self.zero is None]

@@ -14,17 +14,17 @@ namespace elk::ir {
 [[nodiscard]] constexpr std::int32_t zero_input(std::int32_t input) { return 4 + (2 * input); }
 
 /// One input of a product that is converted as it is read.
-struct Conversion {
+struct ConvertedInput {
   std::int32_t input;
   DType stored;
   bool has_scale;
   bool has_zero;
 
-  friend bool operator==(const Conversion&, const Conversion&) = default;
+  friend bool operator==(const ConvertedInput&, const ConvertedInput&) = default;
 };
 
 /// The inputs that `op` converts, ascending. Products of integers convert none: zero points are
 /// among their numbers.
-[[nodiscard]] std::vector<Conversion> conversions(const Graph& graph, const Op& op);
+[[nodiscard]] std::vector<ConvertedInput> converted_inputs(const Graph& graph, const Op& op);
 
 }  // namespace elk::ir

@@ -1,4 +1,4 @@
-#include "elk/ir/conversion.hpp"
+#include "elk/ir/converted_inputs.hpp"
 
 #include <algorithm>
 
@@ -20,8 +20,8 @@ bool has_input(const Op& op, std::int32_t input) {
 
 }  // namespace
 
-std::vector<Conversion> conversions(const Graph& graph, const Op& op) {
-  std::vector<Conversion> result;
+std::vector<ConvertedInput> converted_inputs(const Graph& graph, const Op& op) {
+  std::vector<ConvertedInput> result;
   if (!is_product(op)) {
     return result;
   }
@@ -32,7 +32,7 @@ std::vector<Conversion> conversions(const Graph& graph, const Op& op) {
     if (read == op.operands.end()) {
       continue;
     }
-    const Conversion found{.input = input,
+    const ConvertedInput found{.input = input,
                            .stored = graph.tensors[read->tensor].dtype,
                            .has_scale = has_input(op, scale_input(input)),
                            .has_zero = has_input(op, zero_input(input))};
