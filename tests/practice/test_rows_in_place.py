@@ -108,7 +108,7 @@ def decode_step(
 
 
 def grouped_step(sizes: tuple[int, ...], queries: int, new: int, dtype: int) -> onnx.ModelProto:
-    """The same by an operator of ONNX Runtime, for sequences that are all as long."""
+    """Attention by an operator of ONNX Runtime, to caches of sequences that are all as long."""
     batch, heads, rows, width = sizes
     before = [batch, heads, rows - new, width]
     inputs: Inputs = {"q": (dtype, [batch, new, queries * width])}
@@ -120,7 +120,7 @@ def grouped_step(sizes: tuple[int, ...], queries: int, new: int, dtype: int) -> 
     attention = node(GROUPED, names, " ".join(outputs), num_heads=queries, kv_num_heads=heads)
     attention.domain = "com.microsoft"
     constants = {"lengths": np.full(batch, rows - 1, np.int32), "total": np.array(rows, np.int32)}
-    made = model_of([], inputs, [], constants)  # Its types are not ONNX's to infer.
+    made = model_of([], inputs, [], constants)  # ONNX infers nothing of them.
     made.graph.node.append(attention)
     empty = [onnx.helper.make_tensor_value_info(name, dtype, None) for name in outputs]
     made.graph.output.extend(empty)

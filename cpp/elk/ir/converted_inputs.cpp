@@ -33,9 +33,9 @@ std::vector<ConvertedInput> converted_inputs(const Graph& graph, const Op& op) {
       continue;
     }
     const ConvertedInput found{.input = input,
-                           .stored = graph.tensors[read->tensor].dtype,
-                           .has_scale = has_input(op, scale_input(input)),
-                           .has_zero = has_input(op, zero_input(input))};
+                               .stored = graph.tensors[read->tensor].dtype,
+                               .has_scale = has_input(op, scale_input(input)),
+                               .has_zero = has_input(op, zero_input(input))};
     if (found.stored != op.compute || found.has_scale || found.has_zero) {
       result.push_back(found);
     }
