@@ -64,11 +64,11 @@ def cache() -> onnx.ModelProto:
     return model_of(nodes, inputs, ["present_key", "present_scale", "y"])
 
 
-def channels() -> onnx.ModelProto:
-    """A cache of single precision that is multiplied by a number for each channel."""
-    nodes = [node("Mul", "past_key_values.key by", "k"), node("MatMul", "q k", "y")]
+def times(by: Any, kind: str = "MatMul", **how: Any) -> onnx.ModelProto:
+    """A cache of single precision that is multiplied by few numbers."""
+    nodes = [node("Mul", "past_key_values.key by", "k"), node(kind, "q k", "y", **how)]
     inputs: Inputs = {"q": [2, 4, 16], "past_key_values.key": [2, 16, 32]}
-    return model_of(nodes, inputs, ["y"], {"by": scales(16, 1)})
+    return model_of(nodes, inputs, ["y"], {"by": by})
 
 
 def convolution() -> onnx.ModelProto:
@@ -115,7 +115,8 @@ CASES = {
     "a weight under a Cast": cast("weight"),
     "a cache under a Cast": cast("state"),
     "a cache of eight bits": cache(),
-    "a cache times channels": channels(),
+    "a cache times channels": times(scales(16, 1)),
+    "a cache times a number": times(scales(), "Einsum", equation="bmk,bkn->bmn"),
     "a convolution": convolution(),
     "experts": experts(),
 }  # fmt: skip

@@ -52,11 +52,11 @@ def multiplied(_: Node, inputs: Sequence[Value | None], result: Value) -> None:
             continue
         if factor.size == 1:
             result.factored = Factored(base, factor)
-        elif result.dtype in REAL:
-            how = base.converted or Converted(base)
-            if how.scale is None and any(p.tensor.home in HBM for p in how.base.pieces):
-                scale = spread(factor, result.shape)
-                result.converted = None if scale is None else Converted(how.base, scale, how.zero)
+        how = base.converted or Converted(base)
+        in_hbm = any(p.tensor.home in HBM for p in how.base.pieces)
+        if in_hbm and how.scale is None and result.dtype in REAL:
+            scale = factor if factor.size == 1 else spread(factor, result.shape)
+            result.converted = None if scale is None else Converted(how.base, scale, how.zero)
 
 
 def spread(value: Value, shape: tuple[int, ...]) -> Value | None:
