@@ -67,37 +67,43 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
     key_bits_.clear();
   }
   for (const ir::ConvertedInput& one : ir::converted_inputs(graph, op)) {
-    Converting calls{.operands = reads_of(op, one.input),
-                     .kernels = {},
-                     .scales = one.has_scale,
-                     .blocks = {},
-                     .others = reads_of(op, 1 - one.input)};
-    const std::vector<OperandId> scales = reads_of(op, ir::scale_input(one.input));
-    for (const AxisId axis : op.axes.ids()) {
-      if (any_contains(op, scales, axis) && op.axes[axis].size > 1) {
-        if (op.axes[axis].role == ir::AxisRole::Reduction) {
-          calls.blocks.push_back(axis);
-        }
-        if (!any_contains(op, calls.others, axis)) {
-          calls.others.clear();
-        }
-      }
-    }
-    if (one.stored != op.compute) {
-      calls.kernels.push_back(tiles.find("cast", one.stored, op.compute));
-    }
-    if (one.has_zero) {
-      calls.kernels.push_back(tiles.find("sub", op.compute, op.compute));
-    }
-    if (one.has_scale) {
-      scale_ = tiles.find("mul", op.compute, op.compute);
-      sum_ = tiles.find("add", op.compute, op.compute);
-    }
-    converting_.push_back(std::move(calls));
+    converting_.push_back(converting(one));
   }
   for (const ir::DType dtype : {ir::DType::F16, ir::DType::F32}) {
     copies_.emplace_back(ir::bits(dtype), tiles.find("slice_copy", dtype, dtype));
   }
+}
+
+TileTimes::Converting TileTimes::converting(const ir::ConvertedInput& input) {
+  Converting calls{.operands = reads_of(op_, input.input),
+                   .kernels = {},
+                   .scales = input.has_scale,
+                   .blocks = {},
+                   .others = reads_of(op_, 1 - input.input)};
+  const std::vector<OperandId> scales = reads_of(op_, ir::scale_input(input.input));
+  for (const AxisId axis : op_.axes.ids()) {
+    if (op_.axes[axis].size == 1 || !any_contains(op_, scales, axis)) {
+      continue;
+    }
+    if (op_.axes[axis].role == ir::AxisRole::Reduction) {
+      calls.blocks.push_back(axis);
+    }
+    if (!any_contains(op_, calls.others, axis)) {
+      calls.others.clear();
+    }
+  }
+  const ir::DType compute = op_.compute;
+  if (input.stored != compute) {
+    calls.kernels.push_back(tiles_.find("cast", input.stored, compute));
+  }
+  if (input.has_zero) {
+    calls.kernels.push_back(tiles_.find("sub", compute, compute));
+  }
+  if (input.has_scale) {
+    scale_ = tiles_.find("mul", compute, compute);
+    sum_ = tiles_.find("add", compute, compute);
+  }
+  return calls;
 }
 
 TileShape TileTimes::shape(TableView<AxisId, const std::int64_t> size) const {

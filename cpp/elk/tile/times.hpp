@@ -9,6 +9,7 @@
 #include "elk/base/memo.hpp"
 #include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/ir/converted_inputs.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/tile/tile.hpp"
 
@@ -40,6 +41,7 @@ class TileTimes {
     std::vector<OperandId> others;  // the other input, where it varies along all axes of the scale
   };
 
+  [[nodiscard]] Converting converting(const ir::ConvertedInput& input);
   [[nodiscard]] TileShape shape(TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] double timed(TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] double converted(const Converting& calls,

@@ -72,16 +72,17 @@ InputValues<Wide> pack(const KernelCall& tile, std::int32_t input, const AxisRan
   std::vector<std::vector<ElementStride>> parts;
   for (const OperandId i : tile.op.operands.ids()) {
     const ir::Operand& operand = tile.op.operands[i];
-    if (operand.access == ir::Access::Read && operand.input == input) {
-      if (operand.covers) {
-        cover(tile, i, points, result.value);
-        continue;
-      }
-      parts.push_back(touched_by(tile, i, points));
-      load_runs(tile.pieces[i], parts.back(), result.value);
-      for (const ElementStride& run : parts.back()) {
-        seen += static_cast<std::size_t>(run.count);
-      }
+    if (operand.access != ir::Access::Read || operand.input != input) {
+      continue;
+    }
+    if (operand.covers) {
+      cover(tile, i, points, result.value);
+      continue;
+    }
+    parts.push_back(touched_by(tile, i, points));
+    load_runs(tile.pieces[i], parts.back(), result.value);
+    for (const ElementStride& run : parts.back()) {
+      seen += static_cast<std::size_t>(run.count);
     }
   }
   if (seen < count) {
