@@ -52,8 +52,8 @@ def is_read_narrow(node: Node) -> bool:
     """Whether a Cast of known numbers is left to the products that read it, as fewer bits."""
     if node.type != "Cast" or not node.readers:
         return False
-    x, target = node.input(0), DTYPES[int(node.attrs["to"])]
-    widens = x.dtype in BITS and target in REAL and BITS[x.dtype] < BITS[target]
+    x, target = node.input(0), DTYPES.get(int(node.attrs["to"]))
+    widens = target in REAL and BITS[x.dtype] < BITS[target]
     return widens and x.size > 1 and PRODUCTS.union(PASSING).issuperset(node.readers)
 
 
