@@ -71,7 +71,8 @@ def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Valu
     factored, converted = node.input(0).factored, node.input(0).converted
     if node.type not in PASSING:
         return
-    seen.selects = node.input(0).selects
+    before, after = ([n for n in x.shape if n != 1] for x in (node.input(0), seen))
+    seen.selects = node.input(0).selects and (node.type == "Expand" or before == after)
     if factored is not None and (base := _seen(node, view, factored.base)) is not None:
         seen.factored = Factored(base, factored.number)
     if converted is not None:
