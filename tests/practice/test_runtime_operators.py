@@ -99,7 +99,7 @@ def masked(case: Case) -> onnx.ModelProto:
     graph.node.extend(
         [
             helper.make_node("Constant", [], ["last"], value_ints=[1]),
-            helper.make_node("ReduceSum", ["mask", "last"], ["held"], keepdims=0),
+            helper.make_node("ReduceSum", ["mask", "last"], ["held"]),
             helper.make_node("Sub", ["held", "last"], ["less"]),
             helper.make_node("Cast", ["less"], ["lengths"], to=onnx.TensorProto.INT32),
             helper.make_node("Shape", ["mask"], ["sizes"]),

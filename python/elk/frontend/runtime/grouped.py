@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from elk.frontend.runtime import scores
 from elk.frontend.runtime.entry import Entry
 from elk.frontend.runtime.scores import Heads, Style
-from elk.frontend.runtime.texts import absent, attribute, ints, ranked, wants
+from elk.frontend.runtime.texts import absent, attribute, ints, ranked, sized, wants
 from elk.frontend.views.node import UnplannableError, check_input, require
 
 if TYPE_CHECKING:
@@ -102,9 +102,10 @@ def _starts(cache: Cache, batch: int) -> str:
     if cache.start is not None:
         return ints(written=(cache.start,) * batch)
     return (
-        ints(less=1 - cache.new, least=0)
+        ints(less=1 - cache.new, least=0, flat_shape=(-1,))
         + """
-        lengths = Cast <to: int = 7> (seqlens_k)
+        flat_lengths = Reshape (seqlens_k, flat_shape)
+        lengths = Cast <to: int = 7> (flat_lengths)
         behind = Add (lengths, less)
         written = Max (behind, least)
     """
@@ -281,7 +282,7 @@ def _grouped(node: Node) -> str:
     absent(node, 16, "a number of valid rows for each row of the batch")
     text, size = _parts(node, count, kept)
     batch, new = node.input(0).shape[:2]
-    check_input(node, _LENGTHS, (batch,), "lengths")
+    sized(node, _LENGTHS, (batch,), "lengths")
     require(node.input(_TOTAL).size == 1, "input 6, its total length, must be one number")
     for slot in (_PAST, _PAST + 1):
         check_input(node, slot, (batch, kept, None, size), "past")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from elk.frontend.views.node import UnplannableError, require
@@ -50,6 +51,15 @@ def ranked(node: Node, slot: int, what: str, *ranks: int) -> Shape:
             f"input {slot}, its {what}, must have {wanted} dimensions, got {list(shape)}"
         )
     return shape
+
+
+def sized(node: Node, slot: int, shape: Shape, what: str) -> None:
+    """Refuses an input whose elements are not those of `shape`, in whatever dimensions."""
+    value = node.input(slot)
+    require(
+        value.size == math.prod(shape),
+        f"input {slot}, its {what}, must have shape {list(shape)}, got {list(value.shape)}",
+    )
 
 
 def absent(node: Node, slot: int, why: str) -> None:

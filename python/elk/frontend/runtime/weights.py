@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from elk.frontend.runtime.entry import Entry
-from elk.frontend.runtime.texts import absent, attribute, ints, ranked
+from elk.frontend.runtime.texts import absent, attribute, ints, ranked, sized
 from elk.frontend.views.node import check_input, require
 from elk.frontend.views.views import is_whole, reshape
 
@@ -91,15 +91,6 @@ def _product(node: Node) -> str:
     if node.get(5) is None:
         return text + "Y = MatMul (A, turned)\n"
     return text + "made = MatMul (A, turned)\nY = Add (made, bias)\n"
-
-
-def sized(node: Node, slot: int, shape: Shape, what: str) -> None:
-    """Refuses an input whose elements are not those of `shape`, in whatever dimensions."""
-    value = node.input(slot)
-    require(
-        value.size == math.prod(shape),
-        f"input {slot}, its {what}, must have shape {list(shape)}, got {list(value.shape)}",
-    )
 
 
 def _dequantized(node: Node, kind: str, grid: Shape, bits: int) -> str:
