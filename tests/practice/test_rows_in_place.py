@@ -18,7 +18,15 @@ RNG = np.random.default_rng(0)
 PARTS = ("key", "value")
 GROUPED = "GroupQueryAttention"
 GROWN = ("Concat", "both scaled", "Attention", GROUPED)
-SPELLINGS = (*GROWN, "TensorScatter", "ScatterElements", "ScatterND", "ScatterND of all", "Where")
+SPELLINGS = (
+    *GROWN,
+    "TensorScatter",
+    "ScatterElements",
+    "ScatterND",
+    "ScatterND of all",
+    "Where",
+    "OneHot",
+)
 
 
 def past(part: str) -> str:
@@ -51,6 +59,11 @@ def written(spelling: str, part: str) -> list[onnx.NodeProto]:
     if spelling == "Where":
         return [*[node("Equal", "positions at", "hot")] * first,
                 node("Where", f"hot {new} {old}", out)]  # fmt: skip
+    if spelling == "OneHot":
+        hot = [node("OneHot", "at depth zero_one", "hot_numbers"),
+               node("Reshape", "hot_numbers column", "hot_column"),
+               node("Cast", "hot_column", "hot", to=TensorProto.BOOL)]  # fmt: skip
+        return [*hot * first, node("Where", f"hot {new} {old}", out)]
     grid = [node("Reshape", "at line", "at4"), node("Expand", "at4 grid", "at_all"),
             node("Expand", "batches grid", "b_all"), node("Expand", "heads grid", "h_all"),
             node("Concat", "b_all h_all at_all", "index", axis=-1)]  # fmt: skip
@@ -97,6 +110,7 @@ def decode_step(
         "new_shape": np.array([batch, heads, new, width]),
         "grouped": np.array([batch, heads, queries // heads * new, width]),
         "grid": np.array([batch, heads, new, 1]), "positions": np.arange(rows).reshape(-1, 1),
+        "depth": np.array(rows), "zero_one": np.array([0, 1]), "column": np.array([rows, 1]),
         "batches": np.arange(batch).reshape(-1, 1, 1, 1),
         "heads": np.arange(heads).reshape(-1, 1, 1),
     }  # fmt: skip
@@ -143,7 +157,7 @@ def test_every_spelling_computes_what_its_file_says_and_stores_new_rows_alone(
 ) -> None:
     for spelling in SPELLINGS:
         for new in (1, 3):
-            if spelling in {"Where", GROUPED} and new > 1:
+            if spelling in {"Where", "OneHot", GROUPED} and new > 1:
                 continue
             with subtests.test(spelling=spelling, new=new):
                 made = decode_step(spelling, new=new)

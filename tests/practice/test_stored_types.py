@@ -137,6 +137,20 @@ def test_products_read_operands_as_they_are_stored(subtests: pytest.Subtests) ->
             assert run.passed
 
 
+def test_rows_of_a_stored_table_are_converted_and_not_the_table() -> None:
+    constants = {"w": whole(-8, 8, 256, DEEP, dtype=I4), "s": scales(256, DEEP // BLOCK)}
+    nodes = [
+        node("DequantizeLinear", "w s", "wide", axis=1, block_size=BLOCK),
+        node("Gather", "wide ids", "x"), node("Transpose", "wide", "turned", perm=[1, 0]),
+        node("MatMul", "x turned", "y"),
+    ]  # fmt: skip
+    made = model_of(nodes, {"ids": (I64, [2, 3])}, ["y"], constants, opset=21)
+    model = elk.load_model(made)
+    rows = [t.shape for t in model.graph.tensors if t.home.name == "Activation"]
+    assert all(np.prod(shape) <= 2 * 3 * DEEP for shape in rows)
+    assert elk.compile(model, "tiny").emulate(feeds(made), check=True).passed
+
+
 def feeds(made: onnx.ModelProto) -> dict[str, Any]:
     fed = {}
     for x in made.graph.input:

@@ -44,8 +44,8 @@ _NOTES: dict[str, Callable[[Node, Sequence[Value | None], Value], None]] = {
     "Concat": written.joined,
     "Div": factors.divided,
     "Equal": written.compared,
-    "Gather": factors.picked,
     "Mul": factors.multiplied,
+    "Where": written.chosen,
 }
 MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 

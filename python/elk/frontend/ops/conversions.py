@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from elk.frontend.ops import picking
 from elk.frontend.ops.elementwise import scalar
-from elk.frontend.ops.factors import PASSING
-from elk.frontend.views.values import BITS, DTYPES, HBM, REAL, Converted, Value
+from elk.frontend.ops.factors import PASSING, passed_on
+from elk.frontend.views.values import BITS, DTYPES, HBM, ONNX_TYPES, REAL, Converted, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from elk.frontend.ops.maker import Maker
     from elk.frontend.views.node import Node
     from elk.frontend.views.space import Along, LoopSpace
 
@@ -38,6 +40,7 @@ def zero_slot(slot: int) -> int:
 def noted(node: Node, _: Sequence[Value | None], result: Value) -> None:
     """Notes on the result of a Cast what it is stored as: never as more bits, but in HBM."""
     x = node.input(0)
+    result.selects = x.selects
     in_hbm = all(p.tensor.home in HBM for p in x.pieces)
     if result.dtype not in REAL or x.dtype == "bool" or x.size == 1:
         return
@@ -55,6 +58,26 @@ def is_read_narrow(node: Node) -> bool:
     x, target = node.input(0), DTYPES.get(int(node.attrs["to"]))
     widens = target in REAL and BITS[x.dtype] < BITS[target]
     return widens and x.size > 1 and PRODUCTS.union(PASSING).issuperset(node.readers)
+
+
+def gathered(node: Node, make: Maker) -> list[Value] | None:
+    """A Gather of rows of a table that is stored otherwise: they are converted, not the table."""
+    how = node.input(0).converted
+    if how is None or any(p.tensor.home not in HBM for p in how.base.pieces):
+        return None
+    dtype, index, axis = node.input(0).dtype, node.input(1), node.axis(0)
+
+    def rows(value: Value) -> Value:
+        found = value if value.size == 1 else make("Gather", value, index, axis=axis)
+        return make("Cast", found, to=ONNX_TYPES[dtype])
+
+    result = rows(how.base)
+    if how.zero is not None:
+        result = make("Sub", result, rows(how.zero))
+    if how.scale is not None:
+        result = make("Mul", result, rows(how.scale))
+    passed_on(node, picking.gather, result)
+    return [result]
 
 
 def inputs(node: Node) -> list[Value | None] | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from elk.frontend.ops import picking
 from elk.frontend.views import views
 from elk.frontend.views.space import MisalignedError
 from elk.frontend.views.values import HBM, REAL, Converted, Factored, Value, constant
@@ -77,12 +76,6 @@ def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Valu
         seen.factored = Factored(base, factored.number)
     if converted is not None:
         seen.converted = converted.seen(lambda value: _seen(node, view, value))
-
-
-def picked(node: Node, inputs: Sequence[Value | None], result: Value) -> None:
-    """Lets matrices that a Gather picks of a stored table be stored so, too."""
-    node.inputs = list(inputs)
-    passed_on(node, picking.gather, result)
 
 
 def _seen(node: Node, view: Callable[[Node], list[Value] | None], value: Value) -> Value | None:

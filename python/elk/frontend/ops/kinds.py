@@ -17,6 +17,7 @@ import numpy as np
 from elk.frontend.ops import (
     composed,
     contraction,
+    conversions,
     einsums,
     fold,
     move,
@@ -298,7 +299,12 @@ KINDS: dict[str, Kind] = {
     "ai.onnx.ml.TreeEnsemble": Kind(build=opaque.tree_ensemble),
     # Picked, put together.
     "Concat": Kind(build=move.concat, view=reshaping.append, fold=fold.concat),
-    "Gather": Kind(build=move.gather, view=picking.gather, fold=fold.gather),
+    "Gather": Kind(
+        build=move.gather,
+        view=picking.gather,
+        fold=fold.gather,
+        compose=conversions.gathered,
+    ),
     "GatherElements": Kind(build=move.gather_elements, fold=fold.gather_elements),
     "GatherND": Kind(
         build=move.gather_nd,

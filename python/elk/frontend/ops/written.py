@@ -15,6 +15,7 @@ import numpy as np
 
 from elk.frontend.ops import opaque
 from elk.frontend.ops.composed import ints
+from elk.frontend.ops.elementwise import scalar
 from elk.frontend.ops.kind import Kind
 from elk.frontend.ops.picking import without_last
 from elk.frontend.views import views
@@ -237,6 +238,12 @@ def compared(_: Node, inputs: Sequence[Value | None], result: Value) -> None:
     for line, other in (values, values[::-1]):
         if line.known is not None and _is_line(line) and _varies_apart(line, other):
             result.selects = True
+
+
+def chosen(_: Node, inputs: Sequence[Value | None], result: Value) -> None:
+    """Notes that numbers that are zero but at one position select it, as their mask does."""
+    mask, one, other = (x for x in inputs if x is not None)
+    result.selects = mask.selects and bool(scalar(one)) and scalar(other) == 0.0
 
 
 def _is_line(value: Value) -> bool:
