@@ -56,13 +56,12 @@ def written(spelling: str, part: str) -> list[onnx.NodeProto]:
             node("ScatterND", f"{part}_t at2 {part}_n", f"{part}_w"),
             node("Transpose", f"{part}_w", out, perm=[1, 2, 0, 3]),
         ]  # fmt: skip
-    if spelling == "Where":
-        return [*[node("Equal", "positions at", "hot")] * first,
-                node("Where", f"hot {new} {old}", out)]  # fmt: skip
-    if spelling == "OneHot":
-        hot = [node("OneHot", "at depth zero_one", "hot_numbers"),
-               node("Reshape", "hot_numbers column", "hot_column"),
-               node("Cast", "hot_column", "hot", to=TensorProto.BOOL)]  # fmt: skip
+    if spelling in {"Where", "OneHot"}:
+        hot = [node("Equal", "positions at", "hot")]
+        if spelling == "OneHot":
+            hot = [node("OneHot", "at depth zero_one", "hot_numbers"),
+                   node("Reshape", "hot_numbers column", "hot_column"),
+                   node("Cast", "hot_column", "hot", to=TensorProto.BOOL)]  # fmt: skip
         return [*hot * first, node("Where", f"hot {new} {old}", out)]
     grid = [node("Reshape", "at line", "at4"), node("Expand", "at4 grid", "at_all"),
             node("Expand", "batches grid", "b_all"), node("Expand", "heads grid", "h_all"),
