@@ -62,7 +62,9 @@ def written(spelling: str, part: str) -> list[onnx.NodeProto]:
             hot = [node("OneHot", "at depth zero_one", "hot_numbers"),
                    node("Reshape", "hot_numbers column", "hot_column"),
                    node("Cast", "hot_column", "hot", to=TensorProto.BOOL)]  # fmt: skip
-        return [*hot * first, node("Where", f"hot {new} {old}", out)]
+        hot += [node("Not", "hot", "cold")]
+        order = f"hot {new} {old}" if first else f"cold {old} {new}"  # One each way round.
+        return [*hot * first, node("Where", order, out)]
     grid = [node("Reshape", "at line", "at4"), node("Expand", "at4 grid", "at_all"),
             node("Expand", "batches grid", "b_all"), node("Expand", "heads grid", "h_all"),
             node("Concat", "b_all h_all at_all", "index", axis=-1)]  # fmt: skip

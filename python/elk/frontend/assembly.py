@@ -45,6 +45,7 @@ _NOTES: dict[str, Callable[[Node, Sequence[Value | None], Value], None]] = {
     "Div": factors.divided,
     "Equal": written.compared,
     "Mul": factors.multiplied,
+    "Not": written.negated,
     "Where": written.chosen,
 }
 MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)

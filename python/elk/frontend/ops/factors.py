@@ -72,6 +72,8 @@ def passed_on(node: Node, view: Callable[[Node], list[Value] | None], seen: Valu
         return
     before, after = ([n for n in x.shape if n != 1] for x in (node.input(0), seen))
     seen.selects = node.input(0).selects and (node.type == "Expand" or before == after)
+    opposite = node.input(0).negated
+    seen.negated = None if opposite is None else _seen(node, view, opposite)
     if factored is not None and (base := _seen(node, view, factored.base)) is not None:
         seen.factored = Factored(base, factored.number)
     if converted is not None:

@@ -146,6 +146,8 @@ def _counts(column: Value, dim: int, size: int) -> bool:
 def where(node: Node, make: Maker) -> list[Value] | None:
     """A Where that puts one row at one position of a state."""
     mask, rows, state = (node.input(slot) for slot in range(3))
+    if mask.negated is not None:
+        mask, rows, state = mask.negated, state, rows
     if not is_written(state) or not mask.selects:
         return None
     rank = len(state.shape)
@@ -244,6 +246,11 @@ def chosen(_: Node, inputs: Sequence[Value | None], result: Value) -> None:
     """Notes that numbers that are zero but at one position select it, as their mask does."""
     mask, one, other = (x for x in inputs if x is not None)
     result.selects = mask.selects and bool(scalar(one)) and scalar(other) == 0.0
+
+
+def negated(_: Node, inputs: Sequence[Value | None], result: Value) -> None:
+    """Notes of which truth values a Not gives the opposite."""
+    result.negated = inputs[0]
 
 
 def _is_line(value: Value) -> bool:

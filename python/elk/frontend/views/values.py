@@ -155,6 +155,7 @@ class Value:
         joined: The values of size one along the last dimension that it was joined of there.
         selects: Whether it is true at one position at most, of each dimension along which it varies
             with a constant that it was compared with.
+        negated: Of which truth values it is the opposite, if it was made so.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Value:
     converted: Converted | None = None
     joined: tuple[Value, ...] = ()
     selects: bool = False
+    negated: Value | None = None
 
     def __post_init__(self) -> None:
         if self.known is None and 0 in self.shape:
