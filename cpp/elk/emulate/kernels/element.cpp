@@ -225,6 +225,7 @@ template void load(const Elements& from, const ElementSequence& run, float* out)
 template void load(const Elements& from, const ElementSequence& run, std::int64_t* out);
 template void load(const Elements& from, const ElementSequence& run, std::uint64_t* out);
 template void save(const double* in, const ElementSequence& run, const MutableElements& to);
+template void save(const float* in, const ElementSequence& run, const MutableElements& to);
 template void save(const std::int64_t* in, const ElementSequence& run, const MutableElements& to);
 template void save(const std::uint64_t* in, const ElementSequence& run, const MutableElements& to);
 
