@@ -171,7 +171,8 @@ double TileTimes::converted(const Converting& calls,
                         std::ranges::find(calls.blocks, axis) != calls.blocks.end();
     sums *= counts ? size[axis] : 1;
   }
-  const double added = calls.blocks.empty() ? 0.0 : over(sum_, sums);
+  const bool joins = std::ranges::any_of(calls.blocks, [&](AxisId axis) { return size[axis] > 1; });
+  const double added = joins ? over(sum_, sums) : 0.0;
   return time + std::min(scaling, over(scale_, sums) + added);
 }
 

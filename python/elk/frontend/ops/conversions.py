@@ -85,16 +85,13 @@ def inputs(node: Node) -> list[Value | None] | None:
 
     Scales and zero points stand behind the bias.
     """
-    given: list[Value | None] = [*node.inputs[: _BIAS + 1], *[None] * (_BIAS + 1)]
-    given = [*given[: _BIAS + 1], *[None] * (2 * _FACTORS)]
-    found = False
+    given = [node.get(slot) for slot in range(_BIAS + 1)] + [None] * (2 * _FACTORS)
     for slot in range(_FACTORS):
         how = node.input(slot).converted
         if how is not None:
             given[slot] = how.base
             given[scale_slot(slot)], given[zero_slot(slot)] = how.scale, how.zero
-            found = True
-    return given if found else None
+    return given if any(node.input(slot).converted for slot in range(_FACTORS)) else None
 
 
 class Conversion:

@@ -36,9 +36,4 @@ def unpacked(node: Node, make: Maker) -> list[Value]:
     return [levels]
 
 
-def picked(node: Node, make: Maker) -> list[Value]:
-    """A Gather of numbers of four bits, which ONNX's own does not take."""
-    return [make("Gather", node.input(0), node.input(1), axis=node.axis(0))]
-
-
-KINDS: Final = {"GatherLevels": Kind(compose=picked), "Unpacked": Kind(compose=unpacked)}
+KINDS: Final = {"Unpacked": Kind(compose=unpacked)}

@@ -122,23 +122,27 @@ def _gemm_fast_gelu(node: Node) -> str:
     return f"X = MatMul (A, B)\nY = com.microsoft.FastGelu ({given})"
 
 
-def _swiglu(node: Node) -> str:
-    alpha, limit = float(node.attrs["activation_alpha"]), float(node.attrs["limit"])
-    text, gate, up = "", "gate", "up"
-    if node.get(1) is None:
-        require(node.input(0).shape[-1] % 2 == 0, "its last dimension must be even")
-        text, gate, up = "left, right = Split <axis: int = -1, num_outputs: int = 2> (gate)\n", (
-            "left"
-        ), "right"  # fmt: skip
-    else:
-        check_input(node, 1, node.input(0).shape, "other half")
+def swiglu(node: Node, gate: str, up: str, limit: float, result: str) -> str:
+    """`up` with a number added, let through by Swish of `gate`; both cut at a limit above zero."""
+    text = ""
     if limit > 0.0:
-        text += number("high", limit, "gate") + number("low", -limit, "gate")
+        text += number("high", limit, gate) + number("low", -limit, gate)
         text += f'clipped = Clip ({gate}, "", high)\nbounded = Clip ({up}, low, high)\n'
         gate, up = "clipped", "bounded"
-    text += f"active = Swish <alpha: float = {alpha!r}> ({gate})\n"
-    text += number("more", float(node.attrs["activation_beta"]), "gate")
-    return text + f"moved = Add ({up}, more)\noutput = Mul (active, moved)\n"
+    alpha = float(node.attrs["activation_alpha"])
+    text += f"open = Swish <alpha: float = {alpha!r}> ({gate})\n"
+    text += number("more", float(node.attrs["activation_beta"]), gate)
+    return f"{text}moved = Add ({up}, more)\n{result} = Mul (open, moved)\n"
+
+
+def _swiglu(node: Node) -> str:
+    limit = float(node.attrs["limit"])
+    if node.get(1) is not None:
+        check_input(node, 1, node.input(0).shape, "other half")
+        return swiglu(node, "gate", "up", limit, "output")
+    require(node.input(0).shape[-1] % 2 == 0, "its last dimension must be even")
+    text = "left, right = Split <axis: int = -1, num_outputs: int = 2> (gate)\n"
+    return text + swiglu(node, "left", "right", limit, "output")
 
 
 def _gated_norm(node: Node) -> str:

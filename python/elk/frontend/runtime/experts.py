@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from elk.frontend.runtime.elements import swiglu
 from elk.frontend.runtime.entry import Entry
-from elk.frontend.runtime.texts import attribute, ints, number, ranked
+from elk.frontend.runtime.texts import attribute, ints, ranked
 from elk.frontend.runtime.weights import unpacked
 from elk.frontend.views.node import UnplannableError, check_input, require
 
@@ -32,9 +33,9 @@ def _product(node: Node, name: str, x: str, sizes: tuple[int, int, int, int]) ->
     text = f"{name}_turned = Transpose <perm: ints = [0, 2, 1]> ({name}_experts_weights)\n"
     if slots[1] < 0:
         check_input(node, slots[0], (experts, columns, deep), f"weights {name}")
-        text += f"{name}_picked = Gather <axis: int = 0> ({name}_turned, picks)\n"
     else:
         text = _dequantized(node, name, slots, (experts, columns, deep))
+    text += f"{name}_picked = Gather <axis: int = 0> ({name}_turned, picks)\n"
     text += f"{name}_made = MatMul ({x}, {name}_picked)\n"
     picks = int(node.attrs["k"])
     if node.get(slots[2]) is None:
@@ -51,7 +52,7 @@ def _product(node: Node, name: str, x: str, sizes: tuple[int, int, int, int]) ->
 def _dequantized(
     node: Node, name: str, slots: tuple[int, int, int, int], sizes: tuple[int, int, int]
 ) -> str:
-    """`picked`: the weights of the picked experts, of levels with a scale for each block."""
+    """`turned`: the weights of all experts, of levels with a scale for each block."""
     experts, columns, deep = sizes
     bits = int(node.attrs["expert_weight_bits"])
     require(bits in {4, 8}, f"attribute 'expert_weight_bits' must be 4 or 8, got {bits}")
@@ -78,16 +79,13 @@ def _dequantized(
         more, found = unpacked(zero, bits, given, lines)
         require(found == kind, f"input {slots[3]} must be a weight as its levels are")
         text += f"""
-            {more}{name}_zeros = Reshape ({name}_points, {name}_grid)
-            {name}_zero = GatherLevels <axis: int = 0> ({name}_zeros, picks)
+            {more}{name}_zero = Reshape ({name}_points, {name}_grid)
         """
     return f"""
         {text}{name}_factors = Reshape ({name}_scales, {name}_grid)
-        {name}_levels = GatherLevels <axis: int = 0> ({name}_table, picks)
-        {name}_scale = Gather <axis: int = 0> ({name}_factors, picks)
-        {name}_wide = DequantizeLinear <axis: int = 3, block_size: int = {block}>
-            ({name}_levels, {name}_scale, {name}_zero)
-        {name}_picked = Transpose <perm: ints = [0, 1, 3, 2]> ({name}_wide)
+        {name}_wide = DequantizeLinear <axis: int = 2, block_size: int = {block}>
+            ({name}_table, {name}_factors, {name}_zero)
+        {name}_turned = Transpose <perm: ints = [0, 2, 1]> ({name}_wide)
     """
 
 
@@ -127,13 +125,7 @@ def _active(node: Node, width: int) -> str:
         ))  # fmt: skip
     text, gate, up = _gated(node, width)
     limit = float(node.attrs["swiglu_limit"])
-    if math.isfinite(limit):
-        text += number("high", limit, gate) + number("low", -limit, gate)
-        text += f'clipped = Clip ({gate}, "", high)\nbounded = Clip ({up}, low, high)\n'
-        gate, up = "clipped", "bounded"
-    text += f"open = Swish <alpha: float = {float(node.attrs['activation_alpha'])!r}> ({gate})\n"
-    text += number("more", float(node.attrs["activation_beta"]), gate)
-    return f"{text}moved = Add ({up}, more)\nactive = Mul (open, moved)\n"
+    return text + swiglu(node, gate, up, limit if math.isfinite(limit) else 0.0, "active")
 
 
 def _picked(node: Node, count: int) -> str:

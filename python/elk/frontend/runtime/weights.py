@@ -138,7 +138,7 @@ def _spread(grid: Shape, block: int, deep: int) -> str:
 
 
 def _gathered(node: Node) -> str:
-    """Rows of a quantized table: rows of its levels, scales and zero points, then numbers."""
+    """Rows of a quantized table, of which only these are converted."""
     data, scales = node.input(0), node.input(2)
     rank, block = len(data.shape), attribute(node, "block_size")
     by, along = (_axis(node, name, rank) for name in ("gather_axis", "quantize_axis"))
@@ -161,20 +161,17 @@ def _gathered(node: Node) -> str:
     zero, zeros = node.get(3), ""
     if zero is not None:
         text += _zero_table(zero, bits if packed else 8, (kind, tuple(blocks)))
-        zeros = ", zero_rows"
-        text += f"zero_rows = GatherLevels <axis: int = {by}> (zero_table, indices)\n"
+        zeros = ", zero_table"
     elif data.dtype == "u8":
-        text += f"zero_rows = Constant <value: tensor = {kind} {{{1 << (bits - 1)}}}> ()\n"
-        zeros = ", zero_rows"
-    shifted = along + (len(node.input(1).shape) - 1 if along > by else 0)
+        text += f"zero_table = Constant <value: tensor = {kind} {{{1 << (bits - 1)}}}> ()\n"
+        zeros = ", zero_table"
     require(len(scales.shape) == rank, f"its scales are {list(scales.shape)}")
     return (
         text
         + f"""
-        rows = GatherLevels <axis: int = {by}> (table, indices)
-        factors = Gather <axis: int = {by}> (scales, indices)
-        output = DequantizeLinear <axis: int = {shifted}, block_size: int = {block}>
-            (rows, factors{zeros})
+        wide = DequantizeLinear <axis: int = {along}, block_size: int = {block}>
+            (table, scales{zeros})
+        output = Gather <axis: int = {by}> (wide, indices)
     """
     )
 
@@ -243,7 +240,7 @@ ENTRIES: Final = (
         "GatherBlockQuantized <bits: int = 4, block_size: int = 128, gather_axis: int = 0,"
         " quantize_axis: int = 1> (data, indices, scales, zero_points) => (output)",
         "u8|u4|i4 i32|i64 T u8|u4|i4?",
-        "Gather of levels, scales and zero points, then DequantizeLinear by blocks",
+        "DequantizeLinear by blocks of the rows that a Gather picks",
         _gathered,
     ),
     Entry(
