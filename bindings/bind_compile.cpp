@@ -198,7 +198,16 @@ void bind_search(py::module_& m) {
       .def_readonly("complete", &Search::complete)
       .def_readonly("filtered", &Search::filtered)
       .def_readonly("pareto", &Search::pareto)
-      .def_readonly("orders", &Search::orders);
+      .def_readonly("orders", &Search::orders)
+      .def_property_readonly("explored",
+                             [](const Search& search) {
+                               py::list points;
+                               for (const schedule::IdlePoint& one : search.explored) {
+                                 points.append(py::make_tuple(one.idle.value, one.peak.value,
+                                                              one.seconds));
+                               }
+                               return points;
+                             });
 
   using compile::Aimed;
   py::class_<Aimed>(m, "Aimed", "What a plan for another objective than latency reaches.")

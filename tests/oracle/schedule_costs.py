@@ -50,6 +50,7 @@ class Costs:
     base_bytes: list[dict[Key, int]]  # at the execute, all other ops at option 0
     loads: list[dict[Choice, Load]]
     beyond_bytes: dict[tuple[int, int], list[int]]  # (op, execute it is not read by): by option
+    idle_bytes: list[dict[Choice, int]]  # kept all the time, on a chip without HBM
 
     def key(self, op: int, choices: Sequence[Choice]) -> Key:
         return (*choices[op], *(choices[maker][0] for maker in self.makers[op]))
@@ -85,6 +86,14 @@ def measure(problem: _core.Problem) -> Costs:
         base_bytes=[{} for _ in ops],
         loads=[{} for _ in ops],
         beyond_bytes={},
+        idle_bytes=[
+            {
+                (option, state): 0 if problem.loaded else plan.states[state].space_bytes
+                for option, plan in enumerate(fronts[front].options)
+                for state in range(len(plan.states))
+            }
+            for front in problem.front_of
+        ],
     )
     for op in ops:
         _measure_op(problem, costs, op)

@@ -70,8 +70,16 @@ class Instance:
 
     @property
     def latency_s(self) -> float:
-        assert self.chip.hbm is not None
-        return self.chip.hbm.latency_s
+        return self.chip.hbm.latency_s if self.chip.hbm else 0.0
+
+
+def resident(seed: int, *, ops: tuple[int, int], options: int) -> Instance:
+    """As `instance`, on a chip without HBM that keeps all weights."""
+    like = instance(seed, ops=ops, options=options, contended=True)
+    room = random.Random(seed).uniform(1.0, 2.5)
+    document = like.chip.replace(sram_bytes=8192 + 8 * int(like.chip.core.sram_bytes * room / 8))
+    bare = {key: value for key, value in document.to_dict().items() if key != "hbm"}
+    return Instance(like.graph, elk.Chip.from_dict(bare), options)
 
 
 def instance(seed: int, *, ops: tuple[int, int], options: int, contended: bool) -> Instance:

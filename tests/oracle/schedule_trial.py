@@ -36,7 +36,8 @@ class _Trial:
         ops = range(len(choices))
         works = [self.costs.works[op][self.costs.key(op, choices)] for op in ops]
         loads = {op: self.costs.loads[op][choices[op]] for op in self.costs.loaded}
-        used = [self.costs.used_bytes(op, choices) for op in ops]
+        kept = sum(self.costs.idle_bytes[op][choices[op]] for op in ops)
+        used = [kept + self.costs.used_bytes(op, choices) for op in ops]
         for order, slots in _queues(self.costs.loaded, [], []):
             at = dict(zip(order, slots, strict=True))
             fits = all(

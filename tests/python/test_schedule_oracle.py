@@ -23,7 +23,7 @@ from elk.tile.tilemodel import load_tile_model
 from schedule_costs import Choice, Costs
 from schedule_cp_sat import Least, least
 from schedule_forecast import forecast_s
-from schedule_instances import Instance, instance
+from schedule_instances import Instance, instance, resident
 
 ROUNDING = 1e-5  # the oracle counts whole picoseconds, of a million or more
 WORK = 10.0  # deterministic units, about as many seconds
@@ -136,6 +136,32 @@ def test_the_best_under_contention_lies_between_the_bounds_of_the_other_oracle()
             assert tried_s <= case.found.total_s * (1 + 1e-12), f"seed {case.seed}"
             apart += case.best.bound_s < tried_s * (1 - ROUNDING)
     assert apart >= 5  # there is contention
+
+
+@pytest.mark.parametrize(
+    ("seeds", "enough"),
+    [
+        pytest.param(range(900, 930), 20, id="first"),
+        pytest.param(range(930, 1200), 200, id="more", marks=pytest.mark.nightly),
+    ],
+)
+def test_full_is_near_the_best_of_active_plans_and_idle_states(seeds: range, enough: int) -> None:
+    gaps = {}
+    for seed in seeds:
+        one = resident(seed, ops=(2, 5), options=3)
+        if one.problem is None:
+            continue
+        found = None
+        with suppress(InfeasibleError):
+            found = one.problem.search(POLICIES["elk-full"], 1)
+        tried_s = schedule_trial.best_s(one.costs(), drag=one.drag, latency_s=0.0)
+        assert (found is None) == (tried_s == float("inf")), f"seed {seed}"
+        if found:
+            assert found.total_s >= tried_s * (1 - 1e-12), f"seed {seed}"
+            gaps[seed] = found.total_s / tried_s
+    assert len(gaps) >= enough
+    assert max(gaps.values()) <= 1.05, sorted(gaps.items(), key=lambda gap: -gap[1])[:5]
+    assert fmean(gaps.values()) <= 1.02
 
 
 def test_forecasts_written_apart_agree() -> None:

@@ -17,6 +17,7 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/improve/reconcile.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/objective.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -58,6 +59,8 @@ struct Search {
   std::int64_t filtered;
   std::int64_t pareto;
   schedule::OrderSearch orders;
+  // Of T10. GCC wants the initializer.
+  std::vector<schedule::IdlePoint> explored = {};  // NOLINT(readability-redundant-member-init)
 };
 
 /// What a plan for another objective than latency is forecast to reach, over all chips; beside it

@@ -30,9 +30,17 @@ Figures figures_of(const program::PlacedOp& placed) {
   for (const program::ExecuteSpace& piece : program::preload_space(placed, sizes)) {
     result.preload_space += piece.bytes;
   }
-  for (OperandId k{0}; placed.chip.hbm && k.index() < placed.op.operands.size(); ++k) {
-    if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
-        partition::first_like(placed.op, k) == k) {
+  for (const OperandId k : placed.op.operands.ids()) {
+    const ir::Operand& operand = placed.op.operands[k];
+    if (!partition::from_hbm(placed.graph, operand) || partition::first_like(placed.op, k) != k) {
+      continue;
+    }
+    if (!placed.chip.hbm) {
+      const bool spread = placed.plan.divisor[k] == 0;
+      result.preload_space +=
+          spread ? partition::spread_share(placed.graph.tensors[operand.tensor], placed.chip)
+                 : Bytes{0};
+    } else {
       result.hbm_bytes +=
           cost::hbm_bytes(partition::sharing(placed.graph, placed.op, k, plan, placed.chip),
                           placed.plan.divisor[k], placed.chip.interconnect.multicast);

@@ -29,8 +29,8 @@ ExchangeBytes moved_by(const program::PlacedOp& placed, const program::Program& 
       layouts[k] =
           program::rest_layout(placed.graph, operands[k].tensor, program.ops, lives, placed.chip);
       have[k] = layouts[k] ? &*layouts[k] : nullptr;
-    } else if (placed.chip.hbm && placed.plan.divisor[k] > 1) {
-      program::add_distribution(placed, k, distribution);
+    } else {
+      program::add_setup(placed, k, distribution);
     }
   }
   const program::Exchange gather = program::gather(placed, have);

@@ -129,6 +129,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
   plan.raw = to_picoseconds(found.raw);
   plan.origin = found.origin;
   plan.search.orders = found.orders;
+  plan.search.explored = found.explored;
 }
 
 /// With the bounds of this space, which are known even where nothing fits.

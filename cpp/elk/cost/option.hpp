@@ -12,10 +12,12 @@
 
 namespace elk::cost {
 
-/// A preload state of the whole op: one divisor for each operand (design 3.4).
+/// A preload state of the whole op: one divisor for each operand (design 3.4). Without HBM it lasts
+/// from the start to the end of a program: an idle state.
 struct PreloadState {
-  Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
-  Bytes space;                             // per core, from issue to execute
+  Table<OperandId, std::int64_t> divisor;  // per operand; 0: evenly over all cores, or not from HBM
+  Bytes space;                             // per core, from issue to execute, or always
+  Bytes spread{0};                         // of it, of operands that lie evenly over all cores
   Bytes link;                              // per core, received from HBM
   std::int64_t hbm_bytes;                  // over all chips
   std::int64_t chip_hbm_bytes;             // of the busiest chip
@@ -23,7 +25,7 @@ struct PreloadState {
   Seconds edge{0.0};                       // in which the busiest node lets it into a grid
   Seconds time;                            // max(hbm_time, link / rate)
   Seconds wire;                            // in which the busiest port or link carries data
-  ExchangeCost distribute;                 // the rest, fetched from peers at the execute
+  ExchangeCost distribute;                 // the rest, fetched at the execute
   LinkUse use = kEverywhere;               // of a grid, by the preload
 };
 

@@ -223,6 +223,12 @@ Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan&
   return result;
 }
 
-Bytes preload_piece(Bytes full, std::int64_t d) { return aligned({ceil_div(full.value, d)}); }
+Bytes preload_piece(Bytes full, std::int64_t d) {
+  return d == 0 ? Bytes{0} : aligned({ceil_div(full.value, d)});
+}
+
+Bytes spread_share(const ir::Tensor& tensor, const chip::Chip& chip) {
+  return aligned({ceil_div(ir::bytes(tensor).value, chip::total_cores(chip))});
+}
 
 }  // namespace elk::partition

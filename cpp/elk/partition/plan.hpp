@@ -121,8 +121,12 @@ struct PieceSharing {
 [[nodiscard]] PieceSharing sharing(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                                    const ExecutePlan& plan, const chip::Chip& chip);
 
-/// Bytes of `full` that a core receives at preload under divisor `d`: ceil(full / d), in eights.
+/// Bytes of `full` that a core has ahead of an execute under divisor `d`: ceil(full / d), in
+/// eights; under 0 none, for the tensor lies evenly over all cores.
 [[nodiscard]] Bytes preload_piece(Bytes full, std::int64_t d);
+
+/// Bytes on every core of a tensor that lies evenly over all of them, in eights.
+[[nodiscard]] Bytes spread_share(const ir::Tensor& tensor, const chip::Chip& chip);
 
 /// Whether `axis` may be cut or rotated along at all: an opaque op is whole along everything that
 /// is not parallel, a collective along the axis of the chips.

@@ -47,6 +47,7 @@ def audited(document: PlanDocument) -> PlacedProgram:
     audit.operands()
     audit.executes()
     audit.preloads()
+    audit.idle()
     audit.fronts()
     audit.totals()
     check_times(document)
@@ -160,6 +161,22 @@ class _Audit:
             if one_way_in:  # Elsewhere several links lead to a core.
                 least = row["link_bytes"] / link
                 at_least(row["time_s"], least, (*at, "time_s"), "bytes over a link's rate")
+
+    def idle(self) -> None:
+        """What a chip without HBM keeps all the time, and what setups bring."""
+        for i, (op, figures) in enumerate(zip(self._ops, self._figures, strict=True)):
+            row, at = op["idle"], ("ops", i, "idle")
+            kept = 0 if self._chip.hbm else figures.preload_space_bytes
+            if (row is not None) != (kept > 0):
+                raise refusal(at, row, "given where the chip keeps weights or states of the op")
+            if row is None:
+                continue
+            same(row["space_bytes"], kept, (*at, "space_bytes"), "what the divisors keep")
+            if self._placed:
+                brought = figures.distribute_bytes
+                same(row["setup_bytes"], brought, (*at, "setup_bytes"), "what the setup brings")
+            if row["setup_bytes"] > 0 and row["setup_s"] == 0.0:
+                raise refusal((*at, "setup_s"), 0.0, "above 0, for the setup brings something")
 
     def fronts(self) -> None:
         """Columns of one length, and of each op's choice what its execute says."""

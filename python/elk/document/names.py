@@ -102,8 +102,10 @@ def _check_execute(op: OpRow, at: Path, axes: list[str]) -> None:
     for key, word in execute.get("algorithm", {}).items():
         if key in _ALGORITHMS:
             _word(word, _ALGORITHMS[key], *at, "execute", "algorithm", key)
-    if op["preload"] is not None:
-        _words(op["preload"]["divisor"], keys, *at, "preload", "divisor")
+    for key in ("preload", "idle"):
+        row = op[key]
+        if row is not None:
+            _words(row["divisor"], keys, *at, key, "divisor")
 
 
 def _check_program(document: PlanDocument, tensors: Collection[str]) -> None:

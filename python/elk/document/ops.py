@@ -15,6 +15,7 @@ from elk.document.schema import (
     MapRow,
     OperandRow,
     OpRow,
+    IdleRow,
     PreloadRow,
     SplitRow,
 )
@@ -124,6 +125,7 @@ class OpRows:
             "split": self._split(i, names),
             "execute": self._execute(op, names, planned.option),
             "preload": self._preload(operands, planned.state) if planned.has_preload else None,
+            "idle": None if planned.has_preload else self._idle(operands, planned.state),
             "front": front,
             "choice": planned.choice,
         }
@@ -225,18 +227,33 @@ class OpRows:
         turning = {n for n, parts in zip(names, splits, strict=True) if math.prod(parts) > 1}
         return by_tensor([n if n in turning else None for n in names], splits, math.prod)
 
+    def _idle(self, operands: tuple[_core.Operand, ...], state: _core.PreloadState) -> IdleRow | None:
+        if state.space_bytes == 0:
+            return None
+        return {
+            "divisor": self._divisor(operands, state),
+            "space_bytes": state.space_bytes,
+            "setup_bytes": state.distribute.bytes,
+            "setup_s": state.distribute.time_s,
+        }
+
+    def _divisor(
+        self, operands: tuple[_core.Operand, ...], state: _core.PreloadState
+    ) -> dict[str, int]:
+        names = [
+            tensor.name if read and _home(tensor, read=read) in _HBM_HOMES else None
+            for operand in operands
+            for tensor, read in [
+                (self._tensors[operand.tensor], operand.access == _core.Access.Read)
+            ]
+        ]
+        return by_tensor(names, state.divisor, int)
+
     def _preload(
         self, operands: tuple[_core.Operand, ...], state: _core.PreloadState
     ) -> PreloadRow:
         return {
-            "divisor": by_tensor(
-                [
-                    self._tensors[operand.tensor].name if divisor > 0 else None
-                    for operand, divisor in zip(operands, state.divisor, strict=True)
-                ],
-                state.divisor,
-                int,
-            ),
+            "divisor": self._divisor(operands, state),
             "space_bytes": state.space_bytes,
             "hbm_bytes": self.chips * state.hbm_bytes,
             "link_bytes": state.link_bytes,

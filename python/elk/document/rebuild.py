@@ -227,11 +227,11 @@ def _operand(op: OpRow, row: OperandRow) -> _core.Operand:
 
 
 def _op_plan(op: OpRow) -> _core.OpPlan:
-    execute, preload = op["execute"], op["preload"]
+    execute, waiting = op["execute"], op["preload"] or op["idle"]
     axes = {axis["name"]: i for i, axis in enumerate(op["axes"])}
     pace = [execute["pace"].get(name, 0) for name in axes]
     mesh_dims = execute.get("mesh_dims", {})
-    divisor = preload["divisor"] if preload is not None else {}
+    divisor = waiting["divisor"] if waiting is not None else {}
     return _core.OpPlan(
         execute=_core.ExecutePlan(
             factors=[execute["factors"].get(name, 1) for name in axes],

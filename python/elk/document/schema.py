@@ -153,6 +153,18 @@ class PreloadRow(TypedDict):
     distribute_s: Seconds
 
 
+class IdleRow(TypedDict):
+    """What a chip without HBM keeps of an op's weights and states all the time, and what the op's
+    setup then brings: the rest of a core's piece where the divisor is above 0, all of it at 0, where
+    the tensor lies evenly over all cores.
+    """
+
+    divisor: dict[str, Count]
+    space_bytes: Count
+    setup_bytes: Count
+    setup_s: Seconds
+
+
 class OpRow(TypedDict):
     """One op as planned; `front` and `choice` say where its plan stands on which Pareto front.
 
@@ -176,6 +188,7 @@ class OpRow(TypedDict):
     collective: NotRequired[CollectiveRow]
     execute: ExecuteRow
     preload: PreloadRow | None
+    idle: IdleRow | None
     front: Position
     choice: Position
 

@@ -126,7 +126,7 @@ struct Held {
 
   [[nodiscard]] double distribution() const {
     program::Exchange all;
-    program::add_distribution({one.graph, one.op(), plan, chip}, OperandId{1}, all);
+    program::add_setup({one.graph, one.op(), plan, chip}, OperandId{1}, all);
     return sync() + simulated(all);
   }
 };

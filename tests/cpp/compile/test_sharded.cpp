@@ -98,11 +98,13 @@ Plan some_plan() {
 
 bool takes_less(const Plan& best, const Plan& plan) { return *plan.simulated < *best.simulated; }
 
+constexpr std::size_t kPolicySteps = static_cast<std::size_t>(Policy::ElkFull) + 1;
+
 /// What each policy, lowest first, finds of one way to run a model: its forecast, infinite where
 /// nothing fits, and what its plan takes.
 struct Offer {
-  std::array<Seconds, 4> least;
-  std::array<Seconds, 4> takes;
+  std::array<Seconds, kPolicySteps> least;
+  std::array<Seconds, kPolicySteps> takes;
 };
 
 constexpr Seconds kNothing{std::numeric_limits<double>::infinity()};
@@ -193,10 +195,10 @@ TEST(Shortest, AsksElkFullForThePooledPlanOnlyWhereThatOfElkDynIsNotFarAbove) {
             .pooled = always(105),
             .about = {90}};
   fair.shardings[0].time = {100};
-  fair.pooled.least[3] = fair.pooled.takes[3] = kPicosecond * 80;
+  fair.pooled.least.back() = fair.pooled.takes.back() = kPicosecond * 80;
   EXPECT_EQ(*fair.best(Policy::ElkFull, like).simulated, kPicosecond * 80);
   EXPECT_EQ(fair.asked, 3);
-  fair.pooled.least[2] = kPicosecond * 115;
+  fair.pooled.least[schedule::step(Policy::ElkDyn)] = kPicosecond * 115;
   fair.asked = 0;
   EXPECT_EQ(*fair.best(Policy::ElkFull, like).simulated, kPicosecond * 100);
   EXPECT_EQ(fair.asked, 2);
@@ -214,8 +216,8 @@ TEST(Shortest, IsNeverWorseThanUnderAPolicyBelow) {
     Offer result;
     double forecast = 1e9;
     double takes = 1e9;
-    const auto fits = static_cast<std::size_t>(between(0, 4));
-    for (std::size_t i = 0; i < 4; ++i) {
+    const auto fits = static_cast<std::size_t>(between(0, kPolicySteps));
+    for (std::size_t i = 0; i < kPolicySteps; ++i) {
       forecast = std::min(forecast, static_cast<double>(between(50, 200)));
       takes = std::min(takes, static_cast<double>(between(50, 200)));
       result.least[i] = i < fits ? kNothing : kPicosecond * forecast;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -323,13 +324,33 @@ TEST(States, OfAnOpWithoutHbmDataAreOneOfZeros) {
   EXPECT_EQ(option.states[0].time, Seconds{0.0});
 }
 
-TEST(States, OfAChipWithoutHbmAreOneOfZeros) {
+/// Idle states of the weight of a 12 x 64 x 64 product on 12 cores: divisor, bytes kept, received.
+using IdleStates = std::vector<std::array<std::int64_t, 3>>;
+
+IdleStates idle_states(Numbers factors) {
   chip::Chip chip = small_chip(12);
   chip.hbm.reset();
-  const PlanOption option = priced(test::matmul(12, 64, 64), {12, 1, 1}, {}, chip);
-  ASSERT_EQ(option.states.size(), 1U);
-  EXPECT_EQ(option.states.front().hbm_bytes, 0);
-  EXPECT_EQ(option.states.front().space, Bytes{0});
+  IdleStates result;
+  for (const PreloadState& state :
+       priced(test::matmul(12, 64, 64), std::move(factors), {}, chip).states) {
+    EXPECT_EQ(state.hbm_bytes, 0);
+    EXPECT_EQ(state.spread, state.divisor[OperandId{1}] == 0 ? state.space : Bytes{0});
+    result.push_back(
+        {state.divisor[OperandId{1}], state.space.value, state.distribute.bytes.value});
+  }
+  return result;
+}
+
+// A whole weight is 8,192 bytes. Evenly over 12 cores they keep 683, in eights 688 of it, as much
+// as one part in 12 of a piece that all share, whose other parts come from peers.
+TEST(States, OfAChipWithoutHbmAreSharesOfPiecesOrAnEvenSpread) {
+  EXPECT_EQ(idle_states({12, 1, 1}), (IdleStates{{1, 8192, 0},
+                                                        {2, 4096, 4096},
+                                                        {3, 2736, 5456},
+                                                        {4, 2048, 6144},
+                                                        {6, 1368, 6824},
+                                                        {12, 688, 7504}}));
+  EXPECT_EQ(idle_states({1, 11, 1}), (IdleStates{{1, 768, 0}, {0, 688, 768}}));
 }
 
 TEST(Gather, FromNowhereIsWhatThePlanWasPricedWith) {

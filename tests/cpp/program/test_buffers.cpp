@@ -82,16 +82,23 @@ TEST(Buffers, OfWeightsStayForTheWholeProgramWithoutHbm) {
             (std::vector<Buffer>{{OpId{2}, c.w1, Role::Resident, {0}, {1024}, 0, 2}}));
 }
 
-TEST(Buffers, OfAWeightThatTwoOpsCutAlikeAreOneWithoutHbm) {
+TEST(Buffers, OfAWeightThatLiesEvenlyAreOneForAllReaders) {
   Chain c = chain();
   c.graph.ops[OpId{2}].operands[OperandId{1}].tensor = c.w0;
   chip::Chip chip = chip::small_chip();
   chip.hbm.reset();
-  const std::vector<Buffer> shared = buffers(c.graph, chip, c.ops, issue(c.graph, {}, {0, 0, 0}));
-  EXPECT_EQ(buffers_of(shared, c.w0).size(), 1U);
-  c.ops[OpId{2}] = cut(c.graph, OpId{2}, {8, 1, 1});
   const std::vector<Buffer> apart = buffers(c.graph, chip, c.ops, issue(c.graph, {}, {0, 0, 0}));
-  EXPECT_EQ(buffers_of(apart, c.w0).size(), 2U);
+  EXPECT_EQ(buffers_of(apart, c.w0),
+            (std::vector<Buffer>{{OpId{0}, c.w0, Role::Resident, {0}, {1024}, 0, 2},
+                                 {OpId{2}, c.w0, Role::Resident, {0}, {1024}, 0, 2}}));
+  for (const OpId op : {OpId{0}, OpId{2}}) {
+    c.ops[op].divisor[OperandId{1}] = 0;
+  }
+  const std::vector<Buffer> shared = buffers(c.graph, chip, c.ops, issue(c.graph, {}, {0, 0, 0}));
+  EXPECT_EQ(buffers_of(shared, c.w0),
+            (std::vector<Buffer>{{OpId{0}, c.w0, Role::Resident, {0}, {128}, 0, 2},
+                                 {OpId{0}, c.w0, Role::Execute, {0}, {1024}, 0, 0},
+                                 {OpId{2}, c.w0, Role::Execute, {0}, {1024}, 2, 2}}));
 }
 
 TEST(Occupancy, SumsWhatLivesAtEachInstruction) {

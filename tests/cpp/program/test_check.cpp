@@ -41,10 +41,30 @@ TEST(Check, AcceptsASoundProgramWithoutHbm) {
   Chain c = chain();
   chip::Chip chip = chip::small_chip();
   chip.hbm.reset();
+  EXPECT_EQ(check(c.graph, chip, program_of(c, chip)), std::vector<std::string>{});
   for (OpPlan& plan : c.ops) {
     plan.divisor.assign(plan.divisor.size(), 0);
   }
-  EXPECT_EQ(check(c.graph, chip, program_of(c, chip)), std::vector<std::string>{});
+  const Program spread = program_of(c, chip);
+  EXPECT_EQ(check(c.graph, chip, spread), std::vector<std::string>{});
+  EXPECT_EQ(check(c.graph, chip::small_chip(), spread).empty(), false);
+}
+
+TEST(Check, RefusesAResidentThatIsTooSmallOrEndsEarly) {
+  for (const std::int64_t divisor : {0, 1}) {
+    Chain c = chain();
+    chip::Chip chip = chip::small_chip();
+    chip.hbm.reset();
+    c.ops[OpId{0}].divisor[OperandId{1}] = divisor;
+    const Program sound = program_of(c, chip);
+    EXPECT_EQ(check(c.graph, chip, sound), std::vector<std::string>{});
+    Program early = sound;
+    find(early, c.w0, Role::Resident).to -= 1;
+    EXPECT_FALSE(check(c.graph, chip, early).empty());
+    Program small = sound;
+    find(small, c.w0, Role::Resident).bytes -= Bytes{8};
+    EXPECT_FALSE(check(c.graph, chip, small).empty());
+  }
 }
 
 TEST(Check, AcceptsASpilledTensorThatReturns) {

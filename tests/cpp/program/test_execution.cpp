@@ -85,7 +85,7 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   Product one = product({4, 4, 1});
   one.plan.divisor[OperandId{1}] = 4;
   Exchange exchange;
-  add_distribution(one.placed(chip), OperandId{1}, exchange);
+  add_setup(one.placed(chip), OperandId{1}, exchange);
   const PortTraffic moved = traffic(exchange, chip);
   for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 3 * 512);

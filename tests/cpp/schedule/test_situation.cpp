@@ -57,7 +57,8 @@ Occupied occupied(Problem& problem, const Table<OpId, Choice>& choices, Bytes ro
   for (const program::Instruction& step : result.code) {
     const auto op = id_at<OpId>(step.subject);
     held += step.opcode == program::Opcode::Preload ? now.piece[op] : Bytes{0};
-    result.believed.push_back(step.opcode == program::Opcode::Execute ? now.base[op] + held : held);
+    const bool executes = step.opcode == program::Opcode::Execute;
+    result.believed.push_back(now.idle + held + (executes ? now.base[op] : Bytes{0}));
     held -= step.opcode == program::Opcode::Execute ? now.piece[op] : Bytes{0};
   }
   return result;
@@ -292,13 +293,20 @@ TEST(Situation, CountsAStoredTensorUntilTheNextOpThatIsLoaded) {
 }
 
 TEST(Situation, KeepsWeightsForTheWholeProgramOnAChipWithoutHbm) {
-  const ir::Graph graph = test::chain(3, 8, 64, true);
+  ir::Graph graph = test::chain(3, 8, 64, true);
+  graph.ops[OpId{4}].operands[OperandId{1}].tensor =
+      graph.ops[OpId{0}].operands[OperandId{1}].tensor;  // spread, it is there once
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 1 << 20));
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   Random random{17};
-  for (int round = 0; round < 20; ++round) {
+  Draft draft(problem, random_choices(problem, random));
+  for (int round = 0; round < 40; ++round) {
     const Table<OpId, Choice> choices = random_choices(problem, random);
+    for (const OpId op : choices.ids()) {
+      draft.set(op, choices[op]);
+    }
+    EXPECT_EQ(draft.situation().idle, situation(problem, choices).idle);
     const Occupied found = occupied(problem, choices, chip::room(chip));
     for (std::size_t i = 0; i < found.code.size(); ++i) {
       EXPECT_EQ(found.code[i].opcode, program::Opcode::Execute);

@@ -11,21 +11,32 @@
 namespace elk::cost {
 namespace {
 
-struct Arrival {
-  Traffic traffic;
-  std::int64_t moved;  // bytes through the middle of a grid, once each if multicast
-};
+/// What the gather of one operand moves; nothing of what comes from HBM. Which rows an index picks
+/// is not known, so they come from everywhere.
+Arrival arrival(const PlannedRead& planned, const partition::Transition* moved) {
+  const auto& [graph, op, plan, chip, operand] = planned;
+  const ir::Operand& read = op.operands[operand];
+  Arrival result{.traffic = {}, .moved = 0};
+  if (read.access == ir::Access::Write || partition::from_hbm(graph, read) ||
+      partition::first_like(op, operand) != operand) {
+    return result;
+  }
+  if (moved == nullptr || read.indirect) {
+    return from_everywhere(planned);
+  }
+  result.traffic.received = moved->received.value;
+  result.traffic.sent = moved->sent.value;
+  result.traffic.fragments = moved->fragments;
+  result.traffic.chip_in = moved->chip_in.value;
+  result.traffic.chip_out = moved->chip_out.value;
+  result.moved = chip.interconnect.multicast ? moved->unique.value : moved->total.value;
+  return result;
+}
 
-struct Reader {
-  const ir::Graph& graph;
-  const ir::Op& op;
-  const partition::ExecutePlan& plan;
-  const chip::Chip& chip;
-};
+}  // namespace
 
-/// What one operand's gather moves if its tensor lies evenly over all cores, as a graph input does.
-Arrival from_everywhere(const Reader& reader, OperandId operand) {
-  const auto& [graph, op, plan, chip] = reader;
+Arrival from_everywhere(const PlannedRead& read) {
+  const auto& [graph, op, plan, chip, operand] = read;
   const ir::Tensor& tensor = graph.tensors[op.operands[operand].tensor];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const partition::Box box = partition::held_box(graph, op, operand, plan);
@@ -45,30 +56,6 @@ Arrival from_everywhere(const Reader& reader, OperandId operand) {
   return result;
 }
 
-/// What the gather of one operand moves; nothing of what comes from HBM. Which rows an index picks
-/// is not known, so they come from everywhere.
-Arrival arrival(const Reader& reader, OperandId operand, const partition::Transition* moved) {
-  const auto& [graph, op, plan, chip] = reader;
-  const ir::Operand& read = op.operands[operand];
-  Arrival result{.traffic = {}, .moved = 0};
-  if (read.access == ir::Access::Write || partition::from_hbm(graph, read) ||
-      partition::first_like(op, operand) != operand) {
-    return result;
-  }
-  if (moved == nullptr || read.indirect) {
-    return from_everywhere(reader, operand);
-  }
-  result.traffic.received = moved->received.value;
-  result.traffic.sent = moved->sent.value;
-  result.traffic.fragments = moved->fragments;
-  result.traffic.chip_in = moved->chip_in.value;
-  result.traffic.chip_out = moved->chip_out.value;
-  result.moved = chip.interconnect.multicast ? moved->unique.value : moved->total.value;
-  return result;
-}
-
-}  // namespace
-
 ExchangeCost gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
                         TableView<OperandId, const partition::Transition* const> moved,
                         const chip::Chip& chip) {
@@ -76,8 +63,9 @@ ExchangeCost gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOpti
   Traffic sum;
   std::int64_t through = 0;
   for (const OperandId operand : op.operands.ids()) {
-    const Arrival one = arrival({.graph = graph, .op = op, .plan = option.plan, .chip = chip},
-                                operand, moved[operand]);
+    const Arrival one = arrival(
+        {.graph = graph, .op = op, .plan = option.plan, .chip = chip, .operand = operand},
+        moved[operand]);
     sum.received += one.traffic.received;
     sum.sent += one.traffic.sent;
     sum.fragments += one.traffic.fragments;

@@ -97,6 +97,12 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                       .ring = turn.ring,
                       .around = peers_around(turn, option.plan, chip),
                       .by_ports = by_ports(turn, option.plan, chip::network_of(chip))});
+    if (!chip.hbm) {
+      result.back().spread = partition::spread_share(graph.tensors[operand.tensor], chip);
+      result.back().gathered = from_everywhere(
+          {.graph = graph, .op = op, .plan = option.plan, .chip = chip, .operand = i});
+      result.back().picked = operand.indirect.has_value();
+    }
   }
   return result;
 }

@@ -18,6 +18,7 @@ namespace {
 struct Partial {
   std::vector<std::int64_t> divisor;  // of each HBM operand
   std::int64_t space = 0;
+  std::int64_t spread = 0;  // of `space`
   std::int64_t link = 0;
   std::int64_t hbm = 0;
   std::int64_t chip_hbm = 0;
@@ -76,12 +77,43 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
   return result;
 }
 
+/// The operand lies evenly over all cores, and the execute gathers it from there.
+Partial with_spread(const Partial& before, const HbmOperand& operand, const Fabric& fabric) {
+  Partial result = before;
+  result.divisor.push_back(0);
+  result.space += operand.spread.value;
+  result.spread += operand.spread.value;
+  Traffic one = operand.gathered.traffic;
+  fabric.gather(one, operand.gathered.moved);
+  result.traffic.received += one.received;
+  result.traffic.fragments += one.fragments;
+  result.traffic.chip_in += one.chip_in;
+  result.traffic.line += one.line;
+  result.traffic.hops = std::max(result.traffic.hops, one.hops);
+  return result;
+}
+
+/// All ways in which an operand may wait for its execute.
+std::vector<Partial> with_any(const Partial& before, const HbmOperand& operand,
+                              const Fabric& fabric, const chip::Chip& chip) {
+  std::vector<Partial> result;
+  for (const std::int64_t d : operand.sharing.divisors) {
+    if (chip.hbm || !operand.picked) {
+      result.push_back(with(before, operand, d, fabric));
+    }
+  }
+  if (!chip.hbm) {
+    result.push_back(with_spread(before, operand, fabric));
+  }
+  return result;
+}
+
 /// Whether `a` is at least as good as `b` in all that decides space and time, whatever follows.
 bool covers(const Partial& a, const Partial& b) {
   return a.space <= b.space && a.traffic.received <= b.traffic.received &&
          a.traffic.sent <= b.traffic.sent && a.traffic.fragments <= b.traffic.fragments &&
-         a.traffic.line <= b.traffic.line && a.traffic.hops <= b.traffic.hops && a.hbm <= b.hbm &&
-         a.edge <= b.edge;
+         a.traffic.line <= b.traffic.line && a.traffic.hops <= b.traffic.hops &&
+         a.traffic.chip_in <= b.traffic.chip_in && a.hbm <= b.hbm && a.edge <= b.edge;
 }
 
 std::vector<Partial> uncovered(std::vector<Partial> all) {
@@ -123,11 +155,12 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
                    const Fabric& fabric, const chip::Chip& chip) {
   PreloadState result{.divisor = Table<OperandId, std::int64_t>(op.operands.size(), 0),
                       .space = {sum.space},
+                      .spread = {sum.spread},
                       .link = {chip.hbm ? sum.link : 0},
                       .hbm_bytes = chip.hbm ? sum.hbm : 0,
                       .chip_hbm_bytes = chip.hbm ? sum.chip_hbm : 0,
                       .hbm_time = {0.0},
-                      .edge = {static_cast<double>(sum.edge) / chip.interconnect.link_rate},
+                      .edge = {chip.hbm ? static_cast<double>(sum.edge) / chip.interconnect.link_rate : 0.0},
                       .time = {0.0},
                       .wire = {0.0},
                       .distribute = fabric.exchange(sum.traffic)};
@@ -160,15 +193,12 @@ std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands
                                          const Fabric& fabric, const chip::Chip& chip, bool wide) {
   Partial none;
   none.traffic.wide = wide;
-  if (!chip.hbm) {
-    return {state(none, {}, op, fabric, chip)};
-  }
   std::vector<Partial> sums{none};
   for (const HbmOperand& operand : operands) {
     std::vector<Partial> more;
     for (const Partial& sum : sums) {
-      for (const std::int64_t d : operand.sharing.divisors) {
-        more.push_back(with(sum, operand, d, fabric));
+      for (Partial& one : with_any(sum, operand, fabric, chip)) {
+        more.push_back(std::move(one));
       }
     }
     sums = uncovered(std::move(more));

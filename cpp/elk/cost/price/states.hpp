@@ -5,6 +5,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/cost/option.hpp"
+#include "elk/cost/price/gather.hpp"
 
 namespace elk::cost {
 
@@ -14,7 +15,7 @@ struct GridEntry {
   std::int64_t nodes = 1;    // beside the plan's cores, of the module that has fewest there
 };
 
-/// An operand from HBM under one execute plan.
+/// An operand from HBM, or at rest on a chip without, under one execute plan.
 struct HbmOperand {
   OperandId operand{0};
   Bytes full;             // of a core's piece at execute
@@ -25,6 +26,9 @@ struct HbmOperand {
   std::int64_t ring = 1;    // cores that its partitions rotate through: peers are as far apart
   std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
   bool by_ports = false;    // peers differ in their places along a full line
+  Bytes spread{0};          // on every core of the tensor if it lies evenly over all cores ...
+  Arrival gathered = {};    // ... and what an execute then gathers of it
+  bool picked = false;      // an index picks rows of it, which are not known ahead
 };
 
 /// Bytes that all chips read of an operand whose cores receive one part in `d` of their piece:
@@ -33,7 +37,9 @@ struct HbmOperand {
                                      bool multicast);
 
 /// The preload states of an op on the Pareto front of (space, distribute time), largest space
-/// first. `wide`: cores of several chips take part.
+/// first. Without HBM, its idle states (T10 4.3.2): a core keeps one part in `d` of its piece, or
+/// the tensor lies evenly over all cores, and the execute brings the rest. `wide`: cores of several
+/// chips take part.
 [[nodiscard]] std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands,
                                                        const ir::Op& op, const Fabric& fabric,
                                                        const chip::Chip& chip, bool wide);

@@ -66,9 +66,7 @@ class Runner {
   void begin(std::int32_t now) {
     begin_lives(now);
     if (now == 0 && !machine_.job.chip.hbm) {
-      for (const OpId op : machine_.job.graph.ops.ids()) {
-        load_residents(Operands(machine_, op));
-      }
+      fill_residents();
     }
   }
 
@@ -102,6 +100,20 @@ class Runner {
     return *known;
   }
 
+  /// Without HBM weights and states are there from the start.
+  void fill_residents() {
+    for (const TensorId tensor : machine_.spread_by.ids()) {
+      if (machine_.spread_by[tensor] != OpId::none) {
+        spread(machine_, tensor);
+      }
+    }
+    for (const OpId op : machine_.job.graph.ops.ids()) {
+      if (!machine_.spaces.preload(op).empty()) {
+        preload(Operands(machine_, op, Picks::Unknown));
+      }
+    }
+  }
+
   /// What leaves the chip is read as soon as it is made.
   void note_results(const ir::Op& op) {
     for (const ir::Operand& operand : op.operands) {
@@ -124,7 +136,7 @@ class Runner {
       const ir::Tensor& tensor = machine_.job.graph.tensors[buffer->tensor];
       if (tensor.home == ir::Home::Input && buffer->role != program::Role::Execute &&
           buffer->role != program::Role::Preload) {
-        spread_input(machine_, buffer->tensor);
+        spread(machine_, buffer->tensor);
       }
     }
   }
@@ -196,6 +208,7 @@ ChipState::ChipState(const EmulationJob& on, const Views& of)
     : job(on),
       book(on.chip, on.program),
       spaces(on.graph, on.chip, on.program.ops),
+      spread_by(program::spread_by(on.graph, on.program.ops)),
       given(of),
       tape(subscript(chip::total_cores(on.chip))) {
   const std::vector<std::int64_t> bytes(tape.size(), reach(on));
@@ -204,6 +217,16 @@ ChipState::ChipState(const EmulationJob& on, const Views& of)
   for (std::unique_ptr<Arena>& arena : made) {
     arenas.push_back(std::move(*arena));
   }
+}
+
+/// Buffers of an op's own shares of a tensor come before the one that is there for all.
+const program::Buffer* ChipState::spread_buffer(TensorId tensor) const {
+  const OpId op = spread_by[tensor];
+  if (op == OpId::none) {
+    return book.rest(tensor);
+  }
+  const auto found = book.of_op(op, program::Role::Resident, tensor);
+  return found.empty() ? nullptr : found.back();
 }
 
 std::vector<std::byte> ChipState::collect(TensorId tensor) {

@@ -51,13 +51,16 @@ struct ChipState {
   const EmulationJob& job;
   BufferBook book;
   program::Spaces spaces;
-  Table<CoreId, Arena> arenas;  // of every core of the machine
+  Table<TensorId, OpId> spread_by;  // as `program::spread_by`
+  Table<CoreId, Arena> arenas;      // of every core of the machine
   const Views& given;
   Images stored;  // by the program: they take the place of what was given
   Tape tape;
 
   ChipState(const EmulationJob& on, const Views& of);
 
+  /// Where a tensor lies evenly over all cores; null if it has no bytes.
+  [[nodiscard]] const program::Buffer* spread_buffer(TensorId tensor) const;
   /// All of a tensor that rests on chip, put together from the cores that hold it.
   [[nodiscard]] std::vector<std::byte> collect(TensorId tensor);
   /// All of a tensor from wherever it is: its image, or else what is collected into `room`.

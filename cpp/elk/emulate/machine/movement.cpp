@@ -97,8 +97,8 @@ bool is_own(const Operands& operands, OperandId k) {
 std::vector<std::byte> from_shares(ChipState& machine, TensorId number, const DensePiece& held) {
   const ir::Tensor& tensor = machine.job.graph.tensors[number];
   const std::int64_t bits = ir::bits(tensor.dtype);
-  const std::int64_t share = program::input_space(tensor, machine.job.chip).value;
-  const program::Buffer* buffer = machine.book.rest(number);
+  const std::int64_t share = partition::spread_share(tensor, machine.job.chip).value;
+  const program::Buffer* buffer = machine.spread_buffer(number);
   const Storage storage{buffer == nullptr ? std::vector<Segment>{}
                                           : std::vector<Segment>{machine.book.segment(*buffer)}};
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
@@ -221,8 +221,23 @@ void gather_from_rest(const Operands& operands, OperandId k, const partition::La
   });
 }
 
+void gather_spread(const Operands& operands, OperandId k, Action action) {
+  ChipState& machine = operands.machine();
+  const TensorId tensor = operands.site().op().operands[k].tensor;
+  operands.for_each_worker(0, [&](std::size_t worker) {
+    const DensePiece& need = operands.first_held(k, worker);
+    operands.note(worker, moved(action, k, kEveryCore,
+                                bytes_of(need.elements(), operands.site().bits(k))));
+    write_gathered(operands, k, worker, from_shares(machine, tensor, need));
+  });
+}
+
 void gather_operand(const Operands& operands, OperandId k) {
   ChipState& machine = operands.machine();
+  if (partition::from_hbm(machine.job.graph, operands.site().op().operands[k])) {
+    gather_spread(operands, k, Action::Distribute);
+    return;
+  }
   const TensorId tensor = operands.site().op().operands[k].tensor;
   const std::optional<partition::Layout> rest = program::rest_layout(
       machine.job.graph, tensor, machine.job.program.ops, machine.spaces.lives(), machine.job.chip);
@@ -235,12 +250,7 @@ void gather_operand(const Operands& operands, OperandId k) {
     gather_from_rest(operands, k, *rest);
     return;
   }
-  operands.for_each_worker(0, [&](std::size_t worker) {
-    const DensePiece& need = operands.first_held(k, worker);
-    operands.note(worker, moved(Action::Gather, k, kEveryCore,
-                                bytes_of(need.elements(), operands.site().bits(k))));
-    write_gathered(operands, k, worker, from_shares(machine, tensor, need));
-  });
+  gather_spread(operands, k, Action::Gather);
 }
 
 /// The slices of a preloaded piece that its peers received.
@@ -279,38 +289,22 @@ void preload(const Operands& operands) {
     operands.for_each_worker(0, [&](std::size_t worker) {
       const Operands::Slices cut = operands.slices(k, worker);
       fill_part(operands, k, worker, image, cut.parts[cut.own]);
-      operands.note(worker, moved(Action::Preload, k, kMemory, cut.parts[cut.own].bytes));
+      if (machine.job.chip.hbm) {
+        operands.note(worker, moved(Action::Preload, k, kMemory, cut.parts[cut.own].bytes));
+      }
     });
   }
 }
 
-void load_residents(const Operands& operands) {
-  ChipState& machine = operands.machine();
-  for (const OperandId k : operands.site().op().operands.ids()) {
-    const ir::Operand& operand = operands.site().op().operands[k];
-    if (machine.job.chip.hbm || !is_own(operands, k) ||
-        !partition::from_hbm(machine.job.graph, operand)) {
-      continue;
-    }
-    std::vector<std::byte> collected;
-    const std::span<const std::byte> image = machine.image(operand.tensor, collected);
-    operands.for_each_worker(0, [&](std::size_t worker) {
-      const std::vector<std::byte> piece = operands.in_place_order(
-          k, worker, cut_out(image, operands.site().tensor(k), operands.first_held(k, worker)));
-      write_part(operands, k, worker, piece,
-                 {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
-    });
-  }
-}
-
-void spread_input(ChipState& machine, TensorId tensor) {
-  const program::Buffer* buffer = machine.book.rest(tensor);
+void spread(ChipState& machine, TensorId tensor) {
+  const program::Buffer* buffer = machine.spread_buffer(tensor);
   if (buffer == nullptr) {
     return;
   }
-  const std::span<const std::byte> image = machine.given.at(tensor);
+  std::vector<std::byte> collected;
+  const std::span<const std::byte> image = machine.image(tensor, collected);
   const auto share = static_cast<std::size_t>(
-      program::input_space(machine.job.graph.tensors[tensor], machine.job.chip).value);
+      partition::spread_share(machine.job.graph.tensors[tensor], machine.job.chip).value);
   const Storage storage{{machine.book.segment(*buffer)}};
   for (CoreId core{0}; core.index() < machine.arenas.size() && core.index() * share < image.size();
        ++core) {

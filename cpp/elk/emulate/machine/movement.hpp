@@ -7,14 +7,12 @@
 
 namespace elk::emulate {
 
-/// Brings the op's own slices of its HBM operands into its preload buffers.
+/// Brings the op's own slices of weights and states to where they wait for its execute.
 void preload(const Operands& operands);
-/// Fills the buffers that keep HBM operands on a chip without HBM.
-void load_residents(const Operands& operands);
-/// Spreads a graph input over all cores in equal shares.
-void spread_input(ChipState& machine, TensorId tensor);
+/// Spreads over all cores, in equal shares, a graph input or what else lies evenly.
+void spread(ChipState& machine, TensorId tensor);
 
-/// Brings activations to where the op needs them.
+/// Brings activations, and what lies evenly over all cores, to where the op needs them.
 void gather(const Operands& operands);
 /// Brings the rest of preloaded pieces from the peers that received them.
 void distribute(const Operands& operands);

@@ -4,7 +4,6 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
-#include "elk/partition/layout/layout.hpp"
 
 namespace elk::emulate {
 
@@ -21,12 +20,12 @@ OperandAddresses::OperandAddresses(const EmulationJob& job, const BufferBook& bo
       preload_(spaces.preload(op)) {}
 
 bool OperandAddresses::is_preloaded(OperandId k) const {
-  return job_.chip.hbm.has_value() && partition::from_hbm(job_.graph, op_.operands[k]);
+  return partition::from_hbm(job_.graph, op_.operands[k]) && plan_.divisor[k] > 0;
 }
 
 bool OperandAddresses::is_gathered(OperandId k) const {
   const ir::Operand& operand = op_.operands[k];
-  return operand.access == ir::Access::Read && !partition::from_hbm(job_.graph, operand) &&
+  return operand.access == ir::Access::Read && !is_preloaded(k) &&
          std::any_of(execute_.begin(), execute_.end(),
                      [&](const program::ExecuteSpace& space) { return space.operand == k; });
 }
@@ -51,53 +50,22 @@ std::vector<Segment> OperandAddresses::buffers(
   return {};
 }
 
-std::vector<Segment> OperandAddresses::resident(OperandId k) const {
-  const partition::Layout layout = partition::layout(job_.graph, op_, k, plan_.execute, job_.chip);
-  const TensorId tensor = op_.operands[k].tensor;
-  const auto own = book_.of_op(id_, Role::Resident, tensor);
-  std::size_t nth = 0;
-  for (OperandId i{0}; i < k; ++i) {
-    if (op_.operands[i].tensor == tensor && partition::first_like(op_, i) == i) {
-      ++nth;
-    }
-  }
-  if (nth < own.size()) {
-    return {book_.segment(*own[nth])};
-  }
-  for (const program::Buffer* buffer : book_.residents(tensor)) {
-    const ir::Op& other = job_.graph.ops[buffer->op];
-    const program::OpPlan& plan = job_.program.ops[buffer->op];
-    for (const OperandId i : other.operands.ids()) {
-      if (other.operands[i].tensor == tensor && !program::rotates(plan.execute, i) &&
-          partition::same(partition::layout(job_.graph, other, i, plan.execute, job_.chip),
-                          layout)) {
-        return {book_.segment(*buffer)};
-      }
-    }
-  }
-  throw InternalError(text("op '", op_.name, "' has no buffer for operand ", k), "emulate_address");
-}
-
 std::vector<Segment> OperandAddresses::rest(OperandId k) const {
   const program::Buffer* buffer = book_.rest(op_.operands[k].tensor);
   return buffer == nullptr ? std::vector<Segment>{} : std::vector{book_.segment(*buffer)};
 }
 
 std::vector<Segment> OperandAddresses::preloaded(OperandId k) const {
-  return buffers(k, Role::Preload, preload_);
+  return buffers(k, job_.chip.hbm ? Role::Preload : Role::Resident, preload_);
 }
 
 std::vector<Segment> OperandAddresses::segments(OperandId k) const {
   const ir::Operand& operand = op_.operands[k];
-  const bool hbm = partition::from_hbm(job_.graph, operand);
-  if (operand.access == ir::Access::Read && hbm && !job_.chip.hbm) {
-    return resident(k);
-  }
   std::vector<Segment> out;
-  if (operand.access == ir::Access::Write || (!hbm && !is_gathered(k))) {
-    out = rest(k);
-  } else if (hbm) {
+  if (is_preloaded(k)) {
     out = preloaded(k);
+  } else if (operand.access == ir::Access::Write || !is_gathered(k)) {
+    out = rest(k);
   }
   const std::vector<Segment> more = buffers(k, Role::Execute, execute_);
   out.insert(out.end(), more.begin(), more.end());

@@ -16,15 +16,17 @@ class OperandAddresses {
   OperandAddresses(const EmulationJob& job, const BufferBook& book, program::Spaces& spaces,
                    OpId op);
 
-  /// Whether operand `k` comes from HBM, and on a chip that has one.
+  /// Whether a core has part of operand `k` ahead of the execute: of a weight or a state that does
+  /// not lie evenly over all cores.
   [[nodiscard]] bool is_preloaded(OperandId k) const;
-  /// Whether it is gathered: an activation that does not lie where it is needed.
+  /// Whether it is gathered: an activation that does not lie where it is needed, or what lies
+  /// evenly over all cores.
   [[nodiscard]] bool is_gathered(OperandId k) const;
 
   /// The bytes of a read operand; of a result, its partial tile and the room to receive others'. Of
   /// a preloaded one a core's own slice comes first, then those of its peers.
   [[nodiscard]] std::vector<Segment> segments(OperandId k) const;
-  /// The segments that a preload fills.
+  /// The segments that hold what a core has ahead of the execute.
   [[nodiscard]] std::vector<Segment> preloaded(OperandId k) const;
   /// Where the final piece of a result, or what an activation is gathered from, rests.
   [[nodiscard]] std::vector<Segment> rest(OperandId k) const;
@@ -32,7 +34,6 @@ class OperandAddresses {
  private:
   [[nodiscard]] std::vector<Segment> buffers(
       OperandId k, program::Role role, const std::vector<program::ExecuteSpace>& spaces) const;
-  [[nodiscard]] std::vector<Segment> resident(OperandId k) const;
 
   const EmulationJob& job_;
   const BufferBook& book_;

@@ -154,7 +154,7 @@ std::vector<std::size_t> LayoutPieces::candidates(
   return fewest;
 }
 
-Operands::Operands(ChipState& machine, OpId op)
+Operands::Operands(ChipState& machine, OpId op, Picks picks)
     : machine_(machine),
       id_(op),
       placed_{machine.job.graph, machine.job.graph.ops[op], machine.job.program.ops[op],
@@ -163,7 +163,7 @@ Operands::Operands(ChipState& machine, OpId op)
       places_(machine.job, machine.book, machine.spaces, op),
       picks_(placed_.op.operands.size()) {
   for (const OperandId k : placed_.op.operands.ids()) {
-    if (placed_.op.operands[k].indirect) {
+    if (placed_.op.operands[k].indirect && picks == Picks::Known) {
       find_picks(k);
     }
   }

@@ -44,18 +44,21 @@ class LayoutPieces {
   Table<DimId, std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
 };
 
+/// Whether the rows that indices pick are known yet.
+enum class Picks : std::uint8_t { Known, Unknown };
+
 /// The operands of one op in the memories of its cores.
 class Operands {
  public:
-  Operands(ChipState& machine, OpId op);
+  Operands(ChipState& machine, OpId op, Picks picks = Picks::Known);
 
   [[nodiscard]] ChipState& machine() const { return machine_; }
   [[nodiscard]] OpId id() const { return id_; }
   [[nodiscard]] const Site& site() const { return site_; }
 
-  /// Whether operand `k` comes from HBM, and on a chip that has one.
+  /// Whether a core has part of operand `k` ahead of the execute.
   [[nodiscard]] bool is_preloaded(OperandId k) const { return places_.is_preloaded(k); }
-  /// Whether it is gathered: an activation that does not lie where it is needed.
+  /// Whether it is gathered: it lies elsewhere.
   [[nodiscard]] bool is_gathered(OperandId k) const { return places_.is_gathered(k); }
 
   [[nodiscard]] DensePiece held(OperandId k, std::size_t worker, const Shifts& shifts) const;

@@ -55,12 +55,6 @@ const Buffer* BufferBook::rest(TensorId tensor) const {
   return nullptr;
 }
 
-Buffers BufferBook::residents(TensorId tensor) const {
-  Buffers out = found(by_tensor_, tensor);
-  std::erase_if(out, [](const Buffer* buffer) { return buffer->role != Role::Resident; });
-  return out;
-}
-
 Buffers BufferBook::born(std::int32_t instruction) const { return found(born_, instruction); }
 Buffers BufferBook::dead(std::int32_t instruction) const { return found(dead_, instruction); }
 

@@ -24,9 +24,6 @@ class BufferBook {
                                                           TensorId tensor) const;
   /// Where a tensor rests; null if it has no bytes.
   [[nodiscard]] const program::Buffer* rest(TensorId tensor) const;
-  /// All pieces of a tensor that stay on chip.
-  [[nodiscard]] std::vector<const program::Buffer*> residents(TensorId tensor) const;
-
   [[nodiscard]] std::vector<const program::Buffer*> born(std::int32_t instruction) const;
   [[nodiscard]] std::vector<const program::Buffer*> dead(std::int32_t instruction) const;
 

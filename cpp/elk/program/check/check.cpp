@@ -47,21 +47,27 @@ bool positions_in_range(CheckContext& context) {
   return broken.empty();
 }
 
-/// Design 3.4: an operand from HBM has a divisor that its copies allow, any other has none.
+/// Design 3.4: a weight or state has a divisor that its copies allow or, without HBM, lies evenly
+/// over all cores, as what an index picks from must; any other operand has none.
 void check_divisors(CheckContext& context, OpId id) {
   const ir::Op& op = context.graph.ops[id];
   const OpPlan& plan = context.program.ops[id];
   for (const OperandId k : op.operands.ids()) {
     const std::int64_t divisor = plan.divisor[k];
     const std::string who = text(named(context.graph, id), ", operand ", k);
-    if (!context.chip.hbm || !partition::from_hbm(context.graph, op.operands[k])) {
+    if (!partition::from_hbm(context.graph, op.operands[k])) {
       if (divisor != 0) {
         context.broken.push_back(text(who, ": divisor ", divisor, " without data from HBM"));
       }
       continue;
     }
-    const std::vector<std::int64_t> allowed =
-        partition::sharing(context.graph, op, k, plan.execute, context.chip).divisors;
+    std::vector<std::int64_t> allowed;
+    if (context.chip.hbm || !op.operands[k].indirect) {
+      allowed = partition::sharing(context.graph, op, k, plan.execute, context.chip).divisors;
+    }
+    if (!context.chip.hbm) {
+      allowed.push_back(0);
+    }
     if (std::find(allowed.begin(), allowed.end(), divisor) == allowed.end()) {
       context.broken.push_back(
           text(who, ": divisor ", divisor, " is none of its ", allowed.size(), " divisors"));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <utility>
 
 #include "elk/base/ids.hpp"
@@ -23,6 +24,7 @@ class CoverageChecker {
         graph_(context.graph),
         valid_(valid),
         spaces_(graph_, context.chip, context.program.ops),
+        spread_by_(spread_by(graph_, context.program.ops)),
         by_tensor_(graph_.tensors.size()),
         execute_(graph_.ops.size(), -1),
         preload_(graph_.ops.size(), -1),
@@ -69,13 +71,13 @@ class CoverageChecker {
     }
   }
 
-  /// Bytes of a tensor in buffers of these roles that live for all of `life`. What is preloaded or
-  /// fetched serves one op, `reader`.
+  /// Bytes of a tensor in buffers of these roles that live for all of `life`. What is preloaded,
+  /// fetched or kept serves one op, `reader`.
   [[nodiscard]] Bytes held(OpId reader, TensorId tensor, InstructionRange life,
                            std::initializer_list<Role> roles) const {
     Bytes sum{0};
     for (const Buffer* buffer : by_tensor_[tensor]) {
-      const bool own = buffer->role == Role::Preload || buffer->role == Role::Execute;
+      const bool own = buffer->role != Role::Activation && buffer->role != Role::Store;
       if (own && buffer->op != reader) {
         continue;
       }
@@ -99,12 +101,19 @@ class CoverageChecker {
     const InstructionRange now{execute_[id], execute_[id]};
     const std::string who = text("execute of ", named(graph_, id));
     for (const auto& [tensor, need] : footprint(id)) {
-      const Bytes bytes =
+      Bytes bytes =
           held(id, TensorId{tensor}, now,
                {Role::Preload, Role::Execute, Role::Activation, Role::Store, Role::Resident});
+      if (spread_by_[tensor] == id) {
+        bytes -= std::min(bytes, spread_share(tensor));  // lies there beside what the op needs
+      }
       require(who, TensorId{tensor}, bytes, need);
     }
-    check_preload(id, op);
+    if (context_.chip.hbm) {
+      check_preload(id, op);
+    } else {
+      check_residents(id, op);
+    }
     check_copies(id, who);
   }
 
@@ -136,6 +145,30 @@ class CoverageChecker {
       require(text("preload of ", named(graph_, id)), tensor,
               held(id, tensor, life, {Role::Preload}), piece.bytes);
     }
+  }
+
+  /// Without HBM a core has its share of weights and states all the time.
+  void check_residents(OpId id, const ir::Op& op) {
+    std::map<TensorId, Bytes> needs;
+    for (const ExecuteSpace& piece : spaces_.preload(id)) {
+      needs[op.operands[piece.operand].tensor] += piece.bytes;
+    }
+    for (const ir::Operand& operand : op.operands) {
+      if (spread_by_[operand.tensor] == id && needs.count(operand.tensor) == 0) {
+        needs[operand.tensor] = Bytes{0};
+      }
+    }
+    const InstructionRange always{
+        0, static_cast<std::int32_t>(context_.program.code.size()) - 1};
+    for (const auto& [tensor, share] : needs) {
+      const Bytes spread = spread_by_[tensor] == id ? spread_share(tensor) : Bytes{0};
+      require(text("all the time for ", named(graph_, id)), tensor,
+              held(id, tensor, always, {Role::Resident}), share + spread);
+    }
+  }
+
+  [[nodiscard]] Bytes spread_share(TensorId tensor) const {
+    return partition::spread_share(graph_.tensors[tensor], context_.chip);
   }
 
   /// An activation in another layout, or one that rotates, is in a buffer of this execute's own.
@@ -179,6 +212,7 @@ class CoverageChecker {
   const ir::Graph& graph_;
   const Table<OpId, std::int8_t>& valid_;
   Spaces spaces_;
+  Table<TensorId, OpId> spread_by_;
   Table<TensorId, std::vector<const Buffer*>> by_tensor_;
   Table<OpId, std::int32_t> execute_;     // of each op
   Table<OpId, std::int32_t> preload_;     // of each op

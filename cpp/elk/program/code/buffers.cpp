@@ -15,14 +15,6 @@
 namespace elk::program {
 namespace {
 
-/// A tensor kept on chip for the whole program, as one reader needs it.
-struct KeptTensor {
-  OpId op;
-  Bytes bytes;
-  bool rotates;
-  partition::Layout layout;
-};
-
 /// Collects the buffers op by op. What an op leaves is known before its readers come.
 class Collector {
  public:
@@ -34,7 +26,7 @@ class Collector {
         spaces_(graph, chip, ops),
         at_(positions(graph, code)),
         last_(static_cast<std::int32_t>(code.size()) - 1),
-        residents_(graph.tensors.size()) {
+        spread_by_(spread_by(graph, ops)) {
     out_.reserve(6 * graph.ops.size());
   }
 
@@ -64,12 +56,15 @@ class Collector {
     const std::int32_t now = required(at_.execute[id], "execute", op);
     rest_inputs(id, op);
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
-      const std::int32_t issued = required(at_.preload[id], "preload", op);
-      append(id, op.operands[piece.operand].tensor, Role::Preload, piece.bytes, {issued, now});
+      const TensorId tensor = op.operands[piece.operand].tensor;
+      if (chip_.hbm) {
+        const std::int32_t issued = required(at_.preload[id], "preload", op);
+        append(id, tensor, Role::Preload, piece.bytes, {issued, now});
+      } else {
+        append(id, tensor, Role::Resident, piece.bytes, {0, last_});
+      }
     }
-    if (!chip_.hbm) {
-      keep_resident(id, op);
-    }
+    spread(id, op);
     for (const ExecuteSpace& piece : spaces_.execute(id)) {
       append(id, op.operands[piece.operand].tensor, Role::Execute, piece.bytes, {now, now});
     }
@@ -112,25 +107,14 @@ class Collector {
            {from, std::max(used, stored)});
   }
 
-  /// Pieces of HBM operands on a chip without HBM; readers that need the same piece share it.
-  void keep_resident(OpId id, const ir::Op& op) {
+  /// Weights and states that lie evenly over all cores: one buffer for all readers.
+  void spread(OpId id, const ir::Op& op) {
     for (const OperandId k : op.operands.ids()) {
-      if (!partition::from_hbm(graph_, op.operands[k]) || partition::first_like(op, k) != k) {
-        continue;
-      }
-      const partition::ExecutePlan& plan = ops_[id].execute;
-      KeptTensor piece{.op = id,
-                       .bytes = spaces_.sizes(id).operand[k],
-                       .rotates = rotates(plan, k),
-                       .layout = partition::layout(graph_, op, k, plan, chip_)};
-      std::vector<KeptTensor>& kept = residents_[op.operands[k].tensor];
-      const bool shared = std::any_of(kept.begin(), kept.end(), [&](const KeptTensor& other) {
-        return other.op != id && !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
-               partition::same(other.layout, piece.layout);
-      });
-      if (!shared) {
-        append(id, op.operands[k].tensor, Role::Resident, piece.bytes, {0, last_});
-        kept.push_back(std::move(piece));
+      const TensorId tensor = op.operands[k].tensor;
+      if (partition::from_hbm(graph_, op.operands[k]) && spread_by_[tensor] == id) {
+        append(id, tensor, Role::Resident, partition::spread_share(graph_.tensors[tensor], chip_),
+               {0, last_});
+        spread_by_[tensor] = OpId::none;
       }
     }
   }
@@ -141,7 +125,7 @@ class Collector {
   Spaces spaces_;
   CodePositions at_;
   std::int32_t last_;
-  Table<TensorId, std::vector<KeptTensor>> residents_;  // by tensor
+  Table<TensorId, OpId> spread_by_;  // none once it is collected
   std::vector<Buffer> out_;
 };
 

@@ -42,10 +42,10 @@ void follow(const Instruction& instruction, const Preload& preload, const Store&
   }
 }
 
-/// How one op runs: its cut, and how much of each HBM operand a core receives at preload.
+/// How one op runs: its cut, and how much of each weight or state a core has ahead of it.
 struct OpPlan {
   partition::ExecutePlan execute;
-  Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
+  Table<OperandId, std::int64_t> divisor;  // per operand; 0: evenly over all cores, or not from HBM
   bool tree = false;                       // a row op adds up in a tree, not directly
   bool ring = false;  // a collective's chips exchange in a ring, not all at once
 

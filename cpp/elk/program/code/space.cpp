@@ -59,7 +59,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const OpBytes& s
       append(out, k, full - sizes.rest[k]);
     } else if (!partition::from_hbm(placed.graph, op.operands[k])) {
       append(out, k, in_place[k] != 0 && !taken(op, in_place, k) ? Bytes{0} : full);
-    } else if (placed.chip.hbm) {
+    } else {
       append(out, k, full - partition::preload_piece(full, placed.plan.divisor[k]));
     }
   }
@@ -68,7 +68,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const OpBytes& s
 
 std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const OpBytes& sizes) {
   std::vector<ExecuteSpace> out;
-  for (OperandId k{0}; k.index() < placed.op.operands.size() && placed.chip.hbm; ++k) {
+  for (OperandId k{0}; k.index() < placed.op.operands.size(); ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
       append(out, k, partition::preload_piece(sizes.operand[k], placed.plan.divisor[k]));
@@ -120,8 +120,18 @@ std::vector<ExecuteSpace> preload_space(const ir::Graph& graph, const ir::Op& op
   return preload_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute, chip));
 }
 
-Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
-  return {round_up(ceil_div(ir::bytes(tensor).value, chip::total_cores(chip)), 8)};
+Table<TensorId, OpId> spread_by(const ir::Graph& graph, const Table<OpId, OpPlan>& ops) {
+  Table<TensorId, OpId> result(graph.tensors.size(), OpId::none);
+  for (const OpId op : graph.ops.ids()) {
+    for (const OperandId k : graph.ops[op].operands.ids()) {
+      const ir::Operand& operand = graph.ops[op].operands[k];
+      if (partition::from_hbm(graph, operand) && ops[op].divisor[k] == 0 &&
+          result[operand.tensor] == OpId::none) {
+        result[operand.tensor] = op;
+      }
+    }
+  }
+  return result;
 }
 
 std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId tensor,

@@ -37,9 +37,14 @@ struct ExecuteSpace {
                                                       const Table<OperandId, std::int8_t>& in_place,
                                                       const chip::Chip& chip);
 
-/// The bytes a core receives at preload, by operand; empty for an op without HBM data.
+/// The bytes a core has ahead of the execute, by operand: received at preload or, without HBM, on
+/// the core from the start. Empty for an op that reads neither weights nor states.
 [[nodiscard]] std::vector<ExecuteSpace> preload_space(const ir::Graph& graph, const ir::Op& op,
                                                       const OpPlan& plan, const chip::Chip& chip);
+
+/// The first op that finds each weight or state evenly over all cores; none where no op does.
+[[nodiscard]] Table<TensorId, OpId> spread_by(const ir::Graph& graph,
+                                              const Table<OpId, OpPlan>& ops);
 
 /// The layout in which a tensor rests on chip; empty for what lives in HBM only.
 [[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId tensor,

@@ -149,7 +149,7 @@ Bytes Spaces::rest(TensorId tensor) {
     return sizes(producer).rest[id_at<OperandId>(result_operand(graph_.ops[producer], tensor))];
   }
   const ir::Tensor& about = graph_.tensors[tensor];
-  return about.home == ir::Home::Input ? input_space(about, chip_) : Bytes{0};
+  return about.home == ir::Home::Input ? partition::spread_share(about, chip_) : Bytes{0};
 }
 
 }  // namespace elk::program

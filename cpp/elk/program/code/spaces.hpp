@@ -42,9 +42,6 @@ struct PlacedOp {
 /// Whether operand `k` is split over the cores that share it, so that its pieces rotate.
 [[nodiscard]] bool rotates(const partition::ExecutePlan& plan, OperandId k);
 
-/// Bytes of a graph input on every core, spread evenly over all of them, in eights.
-[[nodiscard]] Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip);
-
 /// For each op the number of the first with the same structure and cut.
 [[nodiscard]] Table<OpId, std::int32_t> plan_classes(const ir::Graph& graph,
                                                      const Table<OpId, OpPlan>& ops);

@@ -63,6 +63,9 @@ Bytes held_bytes(const PlacedOp& placed, OperandId k, Table<AxisId, std::int64_t
       ir::bits(tensor.dtype)));
 }
 
+namespace {
+
+/// The rest of preloaded pieces, among peers.
 void add_distribution(const PlacedOp& placed, OperandId k, Exchange& exchange) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const auto divisor = static_cast<std::size_t>(placed.plan.divisor[k]);
@@ -93,6 +96,16 @@ void add_distribution(const PlacedOp& placed, OperandId k, Exchange& exchange) {
   }
 }
 
+}  // namespace
+
+void add_setup(const PlacedOp& placed, OperandId k, Exchange& exchange) {
+  if (placed.plan.divisor[k] == 0) {
+    add_gather(placed, k, nullptr, exchange);
+  } else if (placed.plan.divisor[k] > 1) {
+    add_distribution(placed, k, exchange);
+  }
+}
+
 Execution expand(const PlacedOp& placed,
                  TableView<OperandId, const partition::Layout* const> have) {
   Execution out{.gather = gather(placed, have),
@@ -106,9 +119,8 @@ Execution expand(const PlacedOp& placed,
   for (const OperandId k : placed.op.operands.ids()) {
     const ir::Operand& operand = placed.op.operands[k];
     if (operand.access == ir::Access::Read && partition::first_like(placed.op, k) == k &&
-        partition::from_hbm(placed.graph, operand) && placed.chip.hbm &&
-        placed.plan.divisor[k] > 1) {
-      add_distribution(placed, k, out.distribute);
+        partition::from_hbm(placed.graph, operand)) {
+      add_setup(placed, k, out.distribute);
     }
   }
   if (ir::is_collective(placed.op.kind)) {

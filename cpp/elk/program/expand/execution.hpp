@@ -43,7 +43,7 @@ struct ReductionRound {
 /// What `execute` does, step by step (design 7). Bytes and boxes; no time.
 struct Execution {
   Exchange gather;      // activations, to where the first step needs them
-  Exchange distribute;  // the rest of preloaded pieces, among peers
+  Exchange distribute;  // the rest of weights and states, which cores have in part
   std::vector<Tiles> tiles;
   std::int64_t steps;
   std::vector<RotationExchange> rotations;  // in the order in which they follow a step
@@ -61,8 +61,9 @@ struct Execution {
 [[nodiscard]] Bytes held_bytes(const PlacedOp& placed, OperandId k,
                                Table<AxisId, std::int64_t> tile);
 
-/// Exchanges of the rest of preloaded pieces alone, as `Execution::distribute`.
-void add_distribution(const PlacedOp& placed, OperandId k, Exchange& exchange);
+/// Adds what an execute fetches of a weight or state beyond what a core has of it ahead, as in
+/// `Execution::distribute`: the rest of its piece from peers, or all of it from everywhere.
+void add_setup(const PlacedOp& placed, OperandId k, Exchange& exchange);
 
 /// The rotations of an op, none where every operand is whole.
 [[nodiscard]] std::vector<RotationExchange> rotations(const PlacedOp& placed);

@@ -193,8 +193,9 @@ class Alignment {
     const Choice now = choice(op);
     const Bytes limit = std::max(problem_.option(op, now).footprint.space,
                                  Bytes{room_.value / tuning::kSmallShare});
+    const Bytes waits = problem_.state(op, now).space;  // Without HBM it counts all the time.
     const Bytes waiting =
-        std::max(problem_.state(op, now).space, Bytes{room_.value / tuning::kSmallShare});
+        problem_.chip().hbm ? std::max(waits, Bytes{room_.value / tuning::kSmallShare}) : waits;
     Bid best{.least = cost(op, now), .choice = {.option = -1, .state = -1}};
     std::vector<Bid> bids;
     for (const std::int32_t option : candidates(op)) {

@@ -7,6 +7,7 @@
 #include "elk/base/table.hpp"
 #include "elk/schedule/improve/align.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"
+#include "elk/schedule/timing/idle.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -32,8 +33,15 @@ void add_likely(const StaircaseSteps& steps, std::vector<Choice>& choices) {
 
 }  // namespace
 
-std::vector<Choice> likely_choices(const cost::Front& front, const Contention& contention) {
+std::vector<Choice> likely_choices(const Problem& problem, const cost::Front& front,
+                                   const Contention& contention) {
   std::vector<Choice> result;
+  if (!problem.chip().hbm) {
+    for (const IdleChoice& one : idle_choices(front, contention, Gathers::Perhaps)) {
+      result.push_back(one.choice);
+    }
+    return result;
+  }
   for (const double late : {1.0, 0.0}) {
     Contention regime = contention;
     regime.late = late;
@@ -57,7 +65,9 @@ std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
     const partition::Layout* layout = problem.resting(operand.tensor, choices);
     const auto plan = follow(node, slot, *layout, problem.chip());
     if (const auto option = plan ? problem.add(reader, *plan) : std::nullopt) {
-      return Choice{.option = *option, .state = 0};
+      const Bytes most = problem.state(reader, choices[reader]).space;
+      const cost::PlanOption& added = problem.option(reader, {.option = *option, .state = 0});
+      return Choice{.option = *option, .state = largest_state(added, most)};
     }
   }
   return std::nullopt;

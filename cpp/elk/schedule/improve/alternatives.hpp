@@ -14,7 +14,7 @@ namespace elk::schedule {
 /// The choices of a front that a schedule is likely to want, sorted: the cheapest of those that
 /// take at most half, a quarter and so on of the largest power of two, whether preloads delay the
 /// model or not. More SRAM adds to them and puts out none.
-[[nodiscard]] std::vector<Choice> likely_choices(const cost::Front& front,
+[[nodiscard]] std::vector<Choice> likely_choices(const Problem& problem, const cost::Front& front,
                                                  const Contention& contention);
 
 /// The choice with which `reader` works on what `op` made as it lies, if there is one. Adds it to

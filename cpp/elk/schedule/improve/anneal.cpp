@@ -36,7 +36,7 @@ class Annealer {
         random_{.state = options.seed + (1000 * mechanisms().seed)} {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
-      likely_[front] = likely_choices(problem.fronts()[front], contention);
+      likely_[front] = likely_choices(problem, problem.fronts()[front], contention);
     }
   }
 
@@ -154,7 +154,7 @@ class Annealer {
   void lead(OpId place, Undo& undo) {
     for (const OpId reader : problem_.readers(place)) {
       const OpId at = sketch_.places().of(reader);
-      if (problem_.is_loaded(reader) || at == place) {
+      if (problem_.waits(reader) || at == place) {
         continue;
       }
       const std::optional<Choice> next = following(problem_, reader, place, sketch_.choices());

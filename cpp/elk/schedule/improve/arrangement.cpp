@@ -28,9 +28,12 @@ std::vector<std::int32_t> surroundings(const Problem& problem, OpId op) {
 
 }  // namespace
 
+/// Without HBM, layers share the memory that they keep: each op is a place by itself.
 LayerPlaces::LayerPlaces(const Problem& problem)
-    : layers_(problem.graph().repeat.value_or(
-          ir::Repeat{.begin = OpId{0}, .period = problem.op_count(), .count = 1})) {
+    : layers_{.begin = OpId{0}, .period = problem.op_count(), .count = 1} {
+  if (problem.chip().hbm && problem.graph().repeat) {
+    layers_ = *problem.graph().repeat;
+  }
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     if (of(op) == op) {
       all_.push_back(op);

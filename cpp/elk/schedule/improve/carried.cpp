@@ -17,6 +17,7 @@
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/improve/align.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"
+#include "elk/schedule/timing/idle.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -126,7 +127,7 @@ class Carry {
   Carry(Problem& problem, const Table<OpId, Choice>& base) : problem_(problem), base_(base) {}
 
   /// The choices that follow from `seed` of all ops like `op`.
-  Table<OpId, Choice> from(OpId op, const Choice& seed) {
+  Table<OpId, Choice> from(OpId op, std::int32_t seed) {
     choices_ = base_;
     moved_.assign(choices_.size(), false);
     for (OpId like = op; like.value < problem_.op_count(); ++like) {
@@ -146,8 +147,12 @@ class Carry {
   }
 
  private:
-  void take(OpId op, const Choice& choice) {
-    choices_[op] = choice;
+  /// In the largest preload state or, without HBM, one that keeps no more idle memory.
+  void take(OpId op, std::int32_t option) {
+    const cost::PlanOption& plan = problem_.option(op, {.option = option, .state = 0});
+    const Bytes most = problem_.state(op, base_[op]).space;
+    choices_[op] = {.option = option,
+                    .state = problem_.chip().hbm ? 0 : largest_state(plan, most)};
     moved_[op] = true;
   }
 
@@ -189,7 +194,7 @@ class Carry {
                             problem_.option(other, choices_[other]).plan, problem_.chip());
       const auto plan = follow(node(op), slot, layout, problem_.chip());
       if (const auto option = plan ? problem_.add(op, *plan) : std::nullopt) {
-        found->second = Choice{.option = *option, .state = 0};
+        found->second = *option;
       }
     }
     if (found->second) {
@@ -202,7 +207,7 @@ class Carry {
   Table<OpId, Choice> choices_;
   Table<OpId, bool> moved_;
   std::map<std::tuple<std::int32_t, OperandId, std::int32_t, OperandId, std::int32_t>,
-           std::optional<Choice>>
+           std::optional<std::int32_t>>
       known_;
 };
 
@@ -238,7 +243,7 @@ std::vector<Table<OpId, Choice>> carried(Problem& problem, const Table<OpId, Cho
       if (!seed) {
         continue;
       }
-      Table<OpId, Choice> choices = carry.from(op, {.option = *seed, .state = 0});
+      Table<OpId, Choice> choices = carry.from(op, *seed);
       if (alone(problem, choices) < most &&
           std::find(result.begin(), result.end(), choices) == result.end()) {
         result.push_back(std::move(choices));

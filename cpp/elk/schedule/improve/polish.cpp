@@ -39,7 +39,7 @@ class Polish {
       alike_[static_cast<std::size_t>(problem.front_of()[op])].push_back(op);
     }
     for (const cost::Front& front : problem.fronts()) {
-      likely_.push_back(likely_choices(front, contention));
+      likely_.push_back(likely_choices(problem, front, contention));
       double least = kNever;
       for (const cost::PlanOption& option : front.options) {
         least = std::min(least, alone(option));
@@ -180,7 +180,7 @@ class Polish {
   void lead(OpId op, Table<OpId, Choice>& choices, Variant& variant) {
     for (const OpId reader : problem_.readers(op)) {
       const std::optional<Choice> choice =
-          problem_.is_loaded(reader) ? std::nullopt : following(problem_, reader, op, choices);
+          problem_.waits(reader) ? std::nullopt : following(problem_, reader, op, choices);
       if (choice && *choice != choices[reader] &&
           (rules_ == TimingRules::Chip || fits_ideally(problem_, reader, *choice))) {
         choices[reader] = *choice;

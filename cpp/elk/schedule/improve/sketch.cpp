@@ -26,11 +26,13 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
       places_(problem),
       shown_(layers_shown(places_)),
       layers_(std::min(places_.count(), shown_.all)),
-      choices_(proposal.choices) {
+      choices_(proposal.choices),
+      idle_(problem) {
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const OpId place = places_.of(op);
     const std::int32_t layer = places_.repeats(place) ? places_.count() / 2 : 0;
     choices_[op] = proposal.choices[place + (layer * places_.period())];
+    idle_.add(op, choices_[op]);
   }
   list_ops();
   list_lives();
@@ -149,7 +151,10 @@ void Sketch::set(OpId place, const Choice& choice) {
   }
   const std::int32_t all = places_.repeats(place) ? places_.count() : 1;
   for (std::int32_t layer = 0; layer < all; ++layer) {
-    choices_[place + (layer * places_.period())] = choice;
+    const OpId op = place + (layer * places_.period());
+    idle_.take(op, choices_[op]);
+    idle_.add(op, choice);
+    choices_[op] = choice;
   }
   settle(place);
   if (stores_[place] != 0) {
@@ -229,7 +234,7 @@ double Sketch::seconds(const Arrangement& arrangement) const {
 double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecaster) const {
   const std::vector<OpId> preloads = order(arrangement);
   const Issue issue = issue_in_order(situation_.base, situation_.piece, preloads,
-                                     earliest(arrangement), space_.room);
+                                     earliest(arrangement), space_.room - idle_.total());
   if (issue.shortage) {
     return kImpossible + static_cast<double>(issue.shortage->excess.value);
   }

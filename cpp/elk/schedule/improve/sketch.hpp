@@ -10,6 +10,7 @@
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
+#include "elk/schedule/timing/idle.hpp"
 #include "elk/schedule/timing/proposal.hpp"
 
 namespace elk::schedule {
@@ -82,6 +83,7 @@ class Sketch {
       stores_;  // of all ops: whether what those at a place make is written back
   std::vector<cost::WriteBack> writes_;
   Situation situation_;  // of what is shown
+  IdleBytes idle_;       // of all ops
 };
 
 }  // namespace elk::schedule

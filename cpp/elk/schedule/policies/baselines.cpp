@@ -12,6 +12,7 @@
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"
+#include "elk/schedule/timing/idle.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -82,16 +83,6 @@ Bytes room_left(const Situation& now, OpId from, OpId op, Bytes room) {
     left = std::min(left, room - now.base[k] - own);
   }
   return left;
-}
-
-/// The largest preload state of a plan that takes at most `left`, or else the smallest.
-std::int32_t largest_state(const cost::PlanOption& plan, Bytes left) {
-  for (std::size_t k = 0; k < plan.states.size(); ++k) {
-    if (plan.states[k].space <= left) {
-      return static_cast<std::int32_t>(k);
-    }
-  }
-  return static_cast<std::int32_t>(plan.states.size()) - 1;
 }
 
 struct SramShare {

@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "elk/base/mechanisms.hpp"
+#include "elk/base/parallel.hpp"
 #include "elk/schedule/improve/carried.hpp"
 #include "elk/schedule/improve/polish.hpp"
+#include "elk/schedule/improve/reconcile.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/policies/placement.hpp"
 #include "elk/schedule/policies/registry.hpp"
@@ -24,6 +28,30 @@ void propose_induced(Searcher& search) {
   search.consider(Policy::ElkDyn,
                   {.choices = std::move(induced.choices),
                    .space = {.room = room, .preload_room = room, .not_before = {}}});
+}
+
+/// On a chip without HBM, T10's trade where executes have a part of the room: the best parts.
+void propose_reconciled(Searcher& search) {
+  const Bytes room = search.room();
+  std::vector<ReconcileLimits> parts;
+  for (std::int64_t part = 1; part < tuning::kSplitsTried; ++part) {
+    parts.push_back({.room = room, .active = {room.value / tuning::kSplitsTried * part}});
+  }
+  const std::vector<double> seconds = parallel_map(
+      parts,
+      [&](const ReconcileLimits& limits) {
+        return reconcile(search.problem(), search.contention(), limits).seconds;
+      },
+      search.threads());
+  std::vector<std::size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return seconds[a] < seconds[b]; });
+  for (const std::size_t best : std::span(order).first(tuning::kSplitsKept)) {
+    for (Proposal& one : reconciled(search.problem(), search.contention(), parts[best])) {
+      search.consider(Policy::ElkDyn, std::move(one));
+    }
+  }
 }
 
 /// One cut after another in as many ops as can take it, preloads in their largest state, or,
@@ -44,16 +72,14 @@ void propose_carried(Searcher& search) {
 
 /// The best proposals so far, changed op by op until nothing helps.
 void propose_polished(Searcher& search) {
-  const chip::Chip& chip = search.problem().chip();
-  const std::size_t most = chip.hbm ? tuning::kPolished : 2 * tuning::kPolished;
   std::vector<Proposal> best;
   for (const Contender& one : search.contenders()) {
-    if (best.size() < most) {
+    if (best.size() < tuning::kPolished) {
       best.push_back(one.proposal);
     }
   }
-  const std::int64_t beside = chip::routed(chip) ? tuning::kPolishOnGrid : tuning::kPolish;
-  std::int64_t left = chip.hbm ? beside : tuning::kPolishAtRest;
+  std::int64_t left =
+      chip::routed(search.problem().chip()) ? tuning::kPolishOnGrid : tuning::kPolish;
   for (std::size_t i = 0; mechanisms().polish && i < best.size() && left > 0 && !search.stopped();
        ++i) {
     left -= polish(search.problem(), best[i], search.contention(),
@@ -74,6 +100,9 @@ void propose<Policy::ElkDyn>(Searcher& search) {
         }
       }
     });
+  }
+  if (!search.problem().chip().hbm) {
+    propose_reconciled(search);
   }
   propose_carried(search);
   propose_polished(search);

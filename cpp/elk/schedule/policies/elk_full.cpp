@@ -112,10 +112,7 @@ std::vector<Proposal> improve(Problem& problem, const Proposal& start, const Con
 
 template <>
 void propose<Policy::ElkFull>(Searcher& search) {
-  if (!search.problem().chip().hbm || search.stopped()) {
-    return;
-  }
-  if (search.contenders().empty()) {
+  if (search.stopped() || search.contenders().empty()) {
     return;
   }
   const Proposal start = search.contenders().front().proposal;

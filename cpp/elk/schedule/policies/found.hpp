@@ -12,6 +12,7 @@
 #include "elk/cost/forecast.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/improve/reconcile.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -29,6 +30,8 @@ struct Found {
   Seconds raw;                 // of the asked policy's own schedule
   std::int32_t solved_layers;  // periods that the induction solved itself; 0: it did not run
   OrderSearch orders;          // of ELK-Full
+  // Of T10. GCC wants the initializer.
+  std::vector<IdlePoint> explored = {};          // NOLINT(readability-redundant-member-init)
   std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
   // Choices of all schedules that fit, by any policy. GCC wants the initializer.
   std::vector<Table<OpId, Choice>> considered = {};  // NOLINT(readability-redundant-member-init)

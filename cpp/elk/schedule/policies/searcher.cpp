@@ -29,7 +29,7 @@ void Searcher::search(Policy policy) {
 void Searcher::search_on(Policy policy, Searcher& less) {
   take(policy, less);
   bool again = mechanisms().search_again &&
-               (misled_ || (entry(policy).takes_effort && problem_->chip().hbm));
+               (misled_ || entry(policy).takes_effort);
   for (int more = tuning::kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0;
        --more) {
     if (stopped()) {
@@ -48,6 +48,7 @@ Found Searcher::best() {
   Found best = best_of(finals_, *options_);
   best.solved_layers = solved_layers_;
   best.orders = orders_;
+  best.explored = explored_;
   best.orders.edit_distance = edit_distance(problem_->loaded(), best.schedule.preload_order);
   for (const Contender& candidate : candidates_) {
     best.considered.push_back(candidate.proposal.choices);

@@ -75,6 +75,8 @@ class Searcher {
   /// Where an induction leaves how many periods it solved, and ELK-Full what it tried.
   [[nodiscard]] std::int32_t& solved_layers() { return solved_layers_; }
   [[nodiscard]] OrderSearch& orders() { return orders_; }
+  /// Where T10 leaves what it explored.
+  [[nodiscard]] std::vector<IdlePoint>& explored() { return explored_; }
 
  private:
   void sort_candidates();
@@ -96,6 +98,7 @@ class Searcher {
   std::optional<Shortage> shortage_;
   std::int32_t solved_layers_ = 0;
   OrderSearch orders_;
+  std::vector<IdlePoint> explored_;
 };
 
 }  // namespace elk::schedule

@@ -1,8 +1,8 @@
 #include <vector>
 
 #include "elk/schedule/policies/baselines.hpp"
+#include "elk/schedule/improve/reconcile.hpp"
 #include "elk/schedule/policies/registry.hpp"
-#include "elk/schedule/policies/resident.hpp"
 #include "elk/schedule/policies/searcher.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"
 
@@ -16,7 +16,8 @@ void propose<Policy::StaticPaper>(Searcher& search) {
   const std::vector<Proposal> proposals =
       problem.chip().hbm
           ? fixed_splits(problem, alone, search.room(), tuning::kSplitsKept, search.threads())
-          : residents(problem, alone, search.room());
+          : reconciled(problem, alone,
+                       {.room = search.room(), .active = search.room(), .what = Explore::First});
   for (const Proposal& one : proposals) {
     search.keep(Policy::StaticPaper, one);
   }

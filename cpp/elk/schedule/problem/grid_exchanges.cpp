@@ -79,8 +79,9 @@ struct PlacedPlan {
   [[nodiscard]] cost::ExchangeCost distribution() const {
     program::Exchange all;
     for (const OperandId k : placed.op.operands.ids()) {
-      if (placed.plan.divisor[k] > 1 && partition::first_like(placed.op, k) == k) {
-        program::add_distribution(placed, k, all);
+      if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
+          partition::first_like(placed.op, k) == k) {
+        program::add_setup(placed, k, all);
       }
     }
     return all.transfers.empty() ? cost::kNoExchange : of(all);

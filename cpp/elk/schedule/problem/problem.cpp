@@ -43,7 +43,8 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
   rank_.reserve(graph.ops.size());
   for (const OpId i : graph.ops.ids()) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
-    if (chip.hbm && program::has_hbm_data(graph, graph.ops[i])) {
+    waits_.push_back(program::has_hbm_data(graph, graph.ops[i]) ? 1 : 0);
+    if (chip.hbm && waits(i)) {
       loaded_.push_back(i);
     }
     not_before_.push_back(first_issue(graph.ops[i]));

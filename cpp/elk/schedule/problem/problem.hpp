@@ -87,6 +87,8 @@ class Problem {
   /// Place of `op` in `loaded()`, or of the first loaded op after it.
   [[nodiscard]] std::int32_t rank(OpId op) const { return rank_[op]; }
   [[nodiscard]] bool is_loaded(OpId op) const;
+  /// Whether the op reads weights or states, be they preloaded or kept on chip.
+  [[nodiscard]] bool waits(OpId op) const { return waits_[op] != 0; }
   /// The first op before whose execute the preload of `op` may be issued: an indirect operand waits
   /// for the op that makes its index (design 7).
   [[nodiscard]] OpId not_before(OpId op) const { return not_before_[op]; }
@@ -184,6 +186,7 @@ class Problem {
   std::vector<OpId> loaded_;
   Table<OpId, std::int32_t> rank_;
   Table<OpId, OpId> not_before_;
+  Table<OpId, std::int8_t> waits_;
   Table<OpId, std::vector<OpId>> readers_;
   Table<TensorId, OperandId> write_slot_;  // of each tensor: operand of its producer
   Table<OpId, std::vector<Feed>> feeds_;   // of each op

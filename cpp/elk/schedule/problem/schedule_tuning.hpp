@@ -133,10 +133,6 @@ inline constexpr std::int64_t kPolish = 1'500'000;
 /// hand, not measured.
 inline constexpr std::int64_t kPolishOnGrid = 2 * tuning::kPolish;
 
-/// Work that polishing may take without HBM, where no annealing follows. Chosen by hand, not
-/// measured.
-inline constexpr std::int64_t kPolishAtRest = 4 * tuning::kPolish;
-
 /// Parts of the room that chains from the best start leave unused: buffers in whole ranges of
 /// addresses need more than their sum (docs/decisions/schedule.md). Chosen by hand.
 inline constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
@@ -159,14 +155,6 @@ inline constexpr std::array<std::int64_t, 8> kUnusedParts = {0, 1, 2, 4, 7, 11, 
 
 /// Parts of the room. Chosen by hand, not measured.
 inline constexpr std::int64_t kPartsOfRoom = 64;
-
-/// Parts of the room that what passes through it may take beside what stays. Chosen by hand, not
-/// measured.
-inline constexpr std::array<std::int64_t, 9> kPartsPassing = {1, 2, 3, 4, 5, 6, 8, 12, 16};
-
-/// How many of `kUnusedParts` are left free for what fits in sum and not in addresses. Chosen by
-/// hand, not measured.
-inline constexpr std::size_t kRoomsLeft = 3;
 
 /// By how much links that were not counted have to lengthen a schedule to be worth another search.
 /// Chosen by hand, not measured.

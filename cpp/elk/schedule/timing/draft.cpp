@@ -13,10 +13,12 @@ Draft::Draft(Problem& problem, Table<OpId, Choice> choices, TimingRules rules)
       rules_(rules),
       choices_(std::move(choices)),
       situation_(schedule::situation(problem, choices_, rules)),
+      idle_(problem),
       lives_(choices_.size()) {
   own_.reserve(choices_.size());
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     own_.push_back(now(op).own);
+    idle_.add(op, choices_[op]);
   }
   const Table<TensorId, OpId>& makers = problem.lives().producer;
   for (const TensorId tensor : makers.ids()) {
@@ -33,20 +35,16 @@ OpSituation Draft::now(OpId op) {
 }
 
 void Draft::set(OpId op, const Choice& choice) {
-  const cost::PlanOption& before = problem_.option(op, choices_[op]);
-  const cost::PlanOption& after = problem_.option(op, choice);
-  const Bytes rest = after.footprint.rest - before.footprint.rest;
+  const Bytes rest = problem_.option(op, choice).footprint.rest -
+                     problem_.option(op, choices_[op]).footprint.rest;
   for (const Lifetime& life : lives_[op]) {
     for (OpId k = life.first; k <= life.last && rest.value != 0; ++k) {
       situation_.base[k] += rest;
     }
   }
-  if (!problem_.chip().hbm) {
-    const Bytes resident = hbm_bytes(problem_, after) - hbm_bytes(problem_, before);
-    for (Bytes& base : situation_.base) {
-      base += resident;
-    }
-  }
+  idle_.take(op, choices_[op]);
+  idle_.add(op, choice);
+  situation_.idle = idle_.total();
   const bool moved = choice.option != choices_[op].option;
   choices_[op] = choice;
   settle(op);

@@ -7,6 +7,7 @@
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
+#include "elk/schedule/timing/idle.hpp"
 
 namespace elk::schedule {
 
@@ -29,6 +30,7 @@ class Draft {
   TimingRules rules_;
   Table<OpId, Choice> choices_;
   Situation situation_;
+  IdleBytes idle_;
   Table<OpId, Bytes> own_;                    // per op, as in its part
   Table<OpId, std::vector<Lifetime>> lives_;  // per op, of the tensors it makes
 };

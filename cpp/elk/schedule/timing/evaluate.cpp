@@ -6,15 +6,13 @@
 #include <numeric>
 
 #include "elk/base/ids.hpp"
-#include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/exchange/store.hpp"
+#include "elk/schedule/timing/idle.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::int64_t kWord = 8;
 
 /// What the links between a grid and its modules let through together; off a grid, without limit.
 double edge_rate(const chip::Chip& chip) {
@@ -28,11 +26,6 @@ double edge_rate(const chip::Chip& chip) {
   return static_cast<double>(nodes) * chip.interconnect.link_rate;
 }
 
-Bytes spread_bytes(const Problem& problem, TensorId tensor) {
-  const Bytes whole = ir::bytes(problem.graph().tensors[tensor]);
-  return {round_up(ceil_div(whole.value, chip::total_cores(problem.chip())), kWord)};
-}
-
 void add_part(const OpSituation& part, OpId op, Situation& result) {
   result.works.push_back(part.work);
   result.loads.push_back(part.load);
@@ -41,18 +34,21 @@ void add_part(const OpSituation& part, OpId op, Situation& result) {
   result.base[op] += part.own;
 }
 
-/// On a chip without HBM, weights and states stay for the whole program.
-void keep_resident(const Problem& problem, const Table<OpId, Choice>& choices, Situation& result) {
-  if (problem.chip().hbm) {
-    return;
-  }
-  Bytes resident{0};
+/// The situation of no op yet.
+Situation beginning(const Problem& problem, const Table<OpId, Choice>& choices) {
+  Situation result{.works = {},
+                   .loads = {},
+                   .base = live_bytes(problem, choices),
+                   .piece = {},
+                   .rest = {},
+                   .idle = {0}};
+  result.works.reserve(choices.size());
+  IdleBytes idle(problem);
   for (const OpId i : choices.ids()) {
-    resident += hbm_bytes(problem, problem.option(i, choices[i]));
+    idle.add(i, choices[i]);
   }
-  for (Bytes& base : result.base) {
-    base += resident;
-  }
+  result.idle = idle.total();
+  return result;
 }
 
 }  // namespace
@@ -82,8 +78,10 @@ OpSituation part(const Problem& problem, OpId op, const Choice& choice, const In
   }
   if (problem.is_loaded(op)) {
     result.load = load(state, problem.chip());
-    result.own += hbm_bytes(problem, option) - state.space;
     result.piece = state.space;
+  }
+  if (problem.waits(op)) {
+    result.own += hbm_bytes(problem, option) - (state.space - state.spread);
   }
   return result;
 }
@@ -111,7 +109,8 @@ Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>&
       continue;
     }
     const Bytes rest =
-        made ? problem.option(first, choices[first]).footprint.rest : spread_bytes(problem, t);
+        made ? problem.option(first, choices[first]).footprint.rest
+             : partition::spread_share(problem.graph().tensors[t], problem.chip());
     change[first] += rest;
     change[last_use(problem, t) + 1] -= rest;
   }
@@ -125,20 +124,15 @@ Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>&
 }
 
 Situation situation(Problem& problem, const Table<OpId, Choice>& choices, TimingRules rules) {
-  Situation result{
-      .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
-  result.works.reserve(choices.size());
+  Situation result = beginning(problem, choices);
   for (const OpId i : choices.ids()) {
     add_part(part(problem, i, choices[i], problem.in_place(i, choices), rules), i, result);
   }
-  keep_resident(problem, choices, result);
   return result;
 }
 
 Situation estimate(const Problem& problem, const Table<OpId, Choice>& choices) {
-  Situation result{
-      .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
-  result.works.reserve(choices.size());
+  Situation result = beginning(problem, choices);
   for (const OpId i : choices.ids()) {
     const cost::PlanOption& option = problem.option(i, choices[i]);
     const partition::Footprint& space = option.footprint;
@@ -146,7 +140,6 @@ Situation estimate(const Problem& problem, const Table<OpId, Choice>& choices) {
                               .copies = space.space - space.rest - hbm_bytes(problem, option)};
     add_part(part(problem, i, choices[i], nowhere), i, result);
   }
-  keep_resident(problem, choices, result);
   return result;
 }
 

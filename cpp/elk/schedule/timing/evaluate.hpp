@@ -25,6 +25,7 @@ struct Situation {
   Table<OpId, Bytes> base;   // in use at the execute, preload buffers aside
   Table<OpId, Bytes> piece;  // of the op's own preload, from issue to execute
   Table<OpId, Bytes> rest;   // of the op's result, per core
+  Bytes idle{0};             // of all ops, all the time: what they keep without HBM
 };
 [[nodiscard]] Situation situation(Problem& problem, const Table<OpId, Choice>& choices,
                                   TimingRules rules = TimingRules::Chip);
@@ -42,7 +43,7 @@ struct Lifetime {
 struct OpSituation {
   cost::ExecuteCost work;
   cost::PreloadCost load;
-  Bytes own;  // in use at the execute beyond tensors at rest and its own preload
+  Bytes own;  // in use at the execute beyond tensors at rest, its own preload and idle bytes
   Bytes piece;
   Bytes rest;
 };

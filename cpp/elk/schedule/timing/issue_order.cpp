@@ -127,19 +127,20 @@ Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& p
 /// Preloads that wait leave free what is not theirs: as if each execute used at least that itself.
 Issue issue(const Problem& problem, const Situation& situation, const std::vector<OpId>& order,
             const PreloadLimits& space) {
+  const Bytes room = space.room - situation.idle;
   Table<OpId, OpId> earliest = space.not_before;
   earliest.resize(situation.base.size(), OpId{0});
   for (const OpId op : order) {
     earliest[op] = std::max(earliest[op], problem.not_before(op));
   }
   if (space.preload_room >= space.room) {
-    return issue_in_order(situation.base, situation.piece, order, earliest, space.room);
+    return issue_in_order(situation.base, situation.piece, order, earliest, room);
   }
   Table<OpId, Bytes> base(situation.base);
   for (const OpId op : base.ids()) {
     base[op] = std::max(base[op], space.room - space.preload_room - situation.piece[op]);
   }
-  return issue_in_order(base, situation.piece, order, earliest, space.room);
+  return issue_in_order(base, situation.piece, order, earliest, room);
 }
 
 }  // namespace elk::schedule
