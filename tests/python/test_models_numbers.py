@@ -8,9 +8,11 @@ import numpy as np
 import onnx
 from each_case import each
 from elk import models
+from elk.model.model import load_model
 from elk.models import TransformerConfig
-from model_runs import Array, run, session_of
-from small_models import CONFIGS, FORWARD, RETENTION, tokens
+from model_runs import Array, filled, run, session_of
+from onnx_graphs import random_feeds as feeds_of_model
+from small_models import BLOCKS, CONFIGS, FORWARD, RETENTION, tokens
 
 
 @each("name", CONFIGS)
@@ -104,6 +106,44 @@ def random_feeds(proto: onnx.ModelProto) -> dict[str, Array]:
         else:
             feeds[value.name] = rng.standard_normal(shape).astype(np.float32)
     return feeds
+
+
+@each("name", BLOCKS)
+def test_a_body_computes_what_the_blocks_of_its_model_compute(name: str) -> None:
+    whole, body = (filled(BLOCKS[name](body=body)) for body in (False, True))
+    sizes = {key: {"batch": 2, "past": 5, "seq": 5}[key] for key in models.symbols(whole)}
+    feeds = feeds_of_model(load_model(whole, bindings=sizes))
+    feeds = {value.name: feeds[value.name] for value in whole.graph.input}
+    inside = values_inside(whole, body)
+    for hidden in set(inside.values()) - {value.name for value in whole.graph.output}:
+        info = onnx.helper.make_tensor_value_info(hidden, onnx.TensorProto.FLOAT, None)
+        whole.graph.output.append(info)
+    wanted = feeds | run(session_of(whole), feeds)
+    wanted |= {key: wanted[value] for key, value in inside.items()}
+    found = run(session_of(body), {value.name: wanted[value.name] for value in body.graph.input})
+    assert {"hidden_states", "last_hidden_state"} <= set(inside)
+    assert "logits" not in found
+    for key, array in found.items():
+        np.testing.assert_allclose(array, wanted[key], rtol=2e-4, atol=2e-5, err_msg=key)
+
+
+def values_inside(whole: onnx.ModelProto, body: onnx.ModelProto) -> dict[str, str]:
+    """The values of `whole` that `body` takes and ends with, by their names in `body`.
+
+    Nodes of both have the same names. The last one that reads an input counts: an earlier one may
+    ask for the number of tokens, which `whole` takes from the tokens themselves.
+    """
+    nodes = {node.name: node for node in whole.graph.node}
+    added = {x.name for x in body.graph.input} - {x.name for x in whole.graph.input}
+    added |= {"hidden_states"}
+    inside = {}
+    for node in body.graph.node:
+        for place, value in enumerate(node.input):
+            if value in added:
+                inside[value] = nodes[node.name].input[place]
+        if "last_hidden_state" in node.output:
+            inside["last_hidden_state"] = node.input[0]
+    return inside
 
 
 @each("bottleneck", [1, 4])

@@ -13,7 +13,7 @@ from elk.models import TransformerConfig
 from model_runs import Array, filled, run, session_of
 from onnx import numpy_helper
 from onnx_graphs import assert_computes
-from small_models import CONFIGS, FORWARD, RETENTION, tokens
+from small_models import BLOCKS, CONFIGS, FORWARD, RETENTION, tokens
 
 # Numpy knows rotary positions without scaling; what else these have, it does by definition.
 BY_HAND = ["multi-head", "grouped", "multi-query", "qwen", "mixtral", "sinks of all heads", "gemma"]
@@ -143,6 +143,8 @@ OTHERS: dict[str, tuple[Any, dict[str, int]]] = {
     "encoder": (lambda: FORWARD["encoder"][0], {"batch": 2, "seq": 5}),
     "audio": (lambda: FORWARD["audio"][0], {"batch": 2}),
     "diffusion": (lambda: FORWARD["diffusion"][0], {"batch": 2}),
+    "the body of a step": (lambda: BLOCKS["gemma decode"](body=True), {"batch": 2, "past": 5}),
+    "the body of an encoder": (lambda: BLOCKS["encoder"](body=True), {"batch": 2, "seq": 5}),
 }
 
 

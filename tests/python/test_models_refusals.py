@@ -129,10 +129,15 @@ def test_a_wrong_argument_is_refused(arguments: dict[str, Any], message: str) ->
         models.get("llama2-7b", **arguments)
 
 
-def test_what_has_no_layers_takes_no_number_of_them() -> None:
-    with pytest.raises(InvalidInputError, match="not made of equal layers") as caught:
-        models.get("resnet-18", layers=3)
-    assert caught.value.place == "layers"
+@each("options", [{"layers": 3}, {"body": True}])
+def test_what_has_no_layers_takes_no_number_of_them_and_has_no_body(
+    options: dict[str, Any],
+) -> None:
+    for name in ("resnet-18", "nerf-t10"):
+        with pytest.raises(InvalidInputError, match="not made of equal layers") as caught:
+            models.get(name, **options)
+        assert [caught.value.place] == list(options)
+        assert caught.value.remedy == f"leave {caught.value.place} out"
 
 
 junk = st.one_of(
@@ -216,6 +221,14 @@ def test_a_written_model_can_be_read(tmp_path: Path, capsys: Capture) -> None:
     assert "2 x 28 ops" in capsys.readouterr().out
     proto = onnx.load(path, load_external_data=False)
     assert proto.graph.name == "llama2-70b"
+
+
+def test_a_written_body_asks_for_hidden_states(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "body.onnx"
+    assert main(["models", "write", "bert-large", str(path), "--layers", "2", "--body"]) == 0
+    assert "--bind batch=... --bind seq=..." in capsys.readouterr().out
+    names = [x.name for x in onnx.load(path, load_external_data=False).graph.input]
+    assert names == ["hidden_states", "attention_mask"]
 
 
 def test_the_command_refuses_a_wrong_name(tmp_path: Path, capsys: Capture) -> None:

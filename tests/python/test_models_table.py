@@ -133,6 +133,39 @@ def test_prefill_has_the_same_weights_and_no_state() -> None:
         assert facts.state_bytes == facts.appended_bytes == 0
 
 
+def test_a_body_has_the_weights_and_states_of_the_blocks_and_no_others() -> None:
+    for name in ("gpt2", "gemma2-27b", "deepseek-v3", "retnet-1.3b", "vit-base-16", "dit-xl-2",
+                 "bert-large", "whisper-tiny-encoder"):  # fmt: skip
+        few = {"deepseek-v3": 4}.get(name, 2)
+        for phase in models.phases(name):
+            whole, body = (models.get(name, phase, layers=few, body=x) for x in (False, True))
+            every, found = (
+                {(x.name, *x.dims) for x in proto.graph.initializer if x.external_data}
+                for proto in (whole, body)
+            )
+            assert found == {x for x in every if "layers." in x[0] or "blocks." in x[0]}, name
+            bindings = {"batch": 2, "past": 5, "seq": 5}
+            states = [
+                load_model(proto, bindings={x: bindings[x] for x in models.symbols(proto)})
+                for proto in (whole, body)
+            ]
+            assert states[0].facts.state_bytes == states[1].facts.state_bytes, name
+
+
+def test_a_body_has_hidden_states_at_both_ends() -> None:
+    for name, rows, parameters in (
+        ("bert-large", "seq", 24 * (12 * 1024**2 + 13 * 1024)),
+        ("vit-base-16", 197, 12 * (12 * 768**2 + 13 * 768)),
+    ):
+        body = models.get(name, dtype="bf16", body=True)
+        for value in (body.graph.input[0], body.graph.output[0]):
+            dims = [x.dim_param or x.dim_value for x in value.type.tensor_type.shape.dim]
+            assert dims == ["batch", rows, models.config(name).hidden]
+            assert value.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16
+        weights = (math.prod(x.dims) for x in body.graph.initializer if x.external_data)
+        assert sum(weights) == parameters
+
+
 def test_a_type_of_four_bytes_doubles_all_bytes() -> None:
     half, single = (
         load_model(models.get("opt-1.3b", layers=2, dtype=dtype), bindings=DECODE).facts

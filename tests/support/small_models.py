@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+import onnx
 from elk import models
 from elk.models import Experts, LatentAttention, Rope, TransformerConfig
 from model_runs import Array
@@ -53,6 +56,25 @@ CONFIGS = {
     ),
 }  # fmt: skip
 RETENTION = models.RetentionConfig(layers=2, hidden=32, value=64, ffn=48, heads=2, vocab=50)
+WIDTHS: dict[str, Any] = {"layers": 2, "hidden": 32, "heads": 4, "ffn": 48}
+VIT = models.VisionTransformerConfig(**WIDTHS, image=16, patch=4, classes=5)
+ENCODER = models.EncoderConfig(**WIDTHS, vocab=50, positions=16)
+AUDIO = models.AudioEncoderConfig(**WIDTHS, mels=8, frames=20)
+DIFFUSION = models.DiffusionTransformerConfig(**WIDTHS, sample=8, channels=4, patch=2, classes=5)
+# What writes each model that is made of blocks; `body=True` gives the blocks alone.
+BLOCKS: dict[str, Callable[..., onnx.ModelProto]] = {
+    **{
+        f"{name} {phase}": partial(models.transformer, config, phase=phase, dtype="f32")
+        for name, config in CONFIGS.items()
+        for phase in ("decode", "prefill")
+    },
+    "retention decode": partial(models.retention, RETENTION, phase="decode", dtype="f32"),
+    "retention prefill": partial(models.retention, RETENTION, phase="prefill", dtype="f32"),
+    "vit": partial(models.vision_transformer, VIT, dtype="f32"),
+    "encoder": partial(models.encoder, ENCODER, dtype="f32"),
+    "audio": partial(models.audio_encoder, AUDIO, dtype="f32"),
+    "diffusion": partial(models.diffusion_transformer, DIFFUSION, dtype="f32"),
+}
 
 
 def tokens(length: int) -> tuple[Array, Array]:
@@ -64,38 +86,13 @@ def tokens(length: int) -> tuple[Array, Array]:
 
 
 FORWARD = {
-    "vit": (
-        models.vision_transformer(
-            models.VisionTransformerConfig(
-                layers=2, hidden=32, heads=4, ffn=48, image=16, patch=4, classes=5
-            ),
-            dtype="f32",
-        ),
-        {"logits": (2, 5)},
-    ),
+    "vit": (BLOCKS["vit"](), {"logits": (2, 5)}),
     "encoder": (
-        models.encoder(
-            models.EncoderConfig(layers=2, hidden=32, heads=4, ffn=48, vocab=50, positions=16),
-            dtype="f32",
-        ),
+        BLOCKS["encoder"](),
         {"last_hidden_state": (2, 7, 32), "pooler_output": (2, 32)},
     ),
-    "audio": (
-        models.audio_encoder(
-            models.AudioEncoderConfig(layers=2, hidden=32, heads=4, ffn=48, mels=8, frames=20),
-            dtype="f32",
-        ),
-        {"last_hidden_state": (2, 10, 32)},
-    ),
-    "diffusion": (
-        models.diffusion_transformer(
-            models.DiffusionTransformerConfig(
-                layers=2, hidden=32, heads=4, ffn=48, sample=8, channels=4, patch=2, classes=5
-            ),
-            dtype="f32",
-        ),
-        {"sample": (2, 8, 8, 8)},
-    ),
+    "audio": (BLOCKS["audio"](), {"last_hidden_state": (2, 10, 32)}),
+    "diffusion": (BLOCKS["diffusion"](), {"sample": (2, 8, 8, 8)}),
     "mlp": (
         models.mlp(models.MlpConfig(width=8, hidden_layers=2, out=3), dtype="f32"),
         {"y": (2, 3)},

@@ -65,12 +65,15 @@ def write_command(  # noqa: PLR0913 - every option is a flag of its own
             help="Matrices are stored as int8 or int4; else as --dtype.",
         ),
     ] = None,
+    body: Annotated[
+        bool, typer.Option("--body", help="Only the blocks: no embedding, pooler or head.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Write a model as ONNX, without weights."""
     from elk import models  # noqa: PLC0415 help does not wait for onnx
 
-    proto = models.get(name, phase, layers=layers, dtype=dtype, weights=weights)
+    proto = models.get(name, phase, layers=layers, dtype=dtype, weights=weights, body=body)
     data = proto.SerializeToString(deterministic=True)
     atomic_file.write_bytes(file, data, "the model")
     symbols = models.symbols(proto)

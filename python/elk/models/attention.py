@@ -39,16 +39,12 @@ class Step:
 
     Attributes:
         decode: Whether this is a decode step.
-        seq: Tokens of each sequence: 1, or the symbol "seq".
-        ids: Token ids [batch, seq].
         mask: 1 for each token that counts and 0 for padding, past tokens included.
         angle: Cos and sin of the positions; None without rotary positions.
         masks: For each window what is added to scores: 0, or the lowest number.
     """
 
     decode: bool
-    seq: int | str
-    ids: str
     mask: str
     angle: tuple[str, str] | None
     masks: dict[int, str]
@@ -65,10 +61,8 @@ class Step:
 
 
 def begin(g: GraphBuilder, config: TransformerConfig, phase: str) -> Step:
-    """Writes what comes before the first layer: inputs, positions, rotations and masks."""
+    """Writes what all layers read: the mask that is given, positions, rotations and masks."""
     decode = phase == "decode"
-    seq: int | str = 1 if decode else "seq"
-    ids = g.input("input_ids", ["batch", seq], INT64)
     mask = g.input("attention_mask", ["batch", "past + 1" if decode else "seq"], INT64)
     total = size_of(g, mask, 1)
     positions = g.node("Sub", total, g.ints(1)) if decode else count_up(g, total)
@@ -86,7 +80,7 @@ def begin(g: GraphBuilder, config: TransformerConfig, phase: str) -> Step:
             if grouped:
                 allowed = unsqueeze(g, allowed, 1)
             masks[window] = g.node("Where", allowed, g.floats(0.0), g.floats(g.lowest))
-    return Step(decode=decode, seq=seq, ids=ids, mask=mask, angle=angle, masks=masks)
+    return Step(decode=decode, mask=mask, angle=angle, masks=masks)
 
 
 def _decode_mask(g: GraphBuilder, seen: str, positions: str, window: int) -> str:

@@ -127,6 +127,7 @@ def get(
     layers: int | None = None,
     dtype: str = "f16",
     weights: str | None = None,
+    body: bool = False,
 ) -> onnx.ModelProto:
     """The model `name` as ONNX, without weights.
 
@@ -137,23 +138,37 @@ def get(
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         weights: What the matrices of products are stored as: "int8", with a scale for each column,
             or "int4", with one for each column of 128 rows; None: `dtype`. Products read them so.
+        body: Whether there are only the blocks, as in a middle stage of a pipeline and in Hugging
+            Face's `BertEncoder` and `ViTEncoder`. The embedding (tables of tokens and positions,
+            patches, convolutions in front) is left out, and so are pooler and head, to which a
+            norm behind the last block counts. The model takes `hidden_states`
+            [batch, seq, hidden] of type `dtype` and gives `last_hidden_state` of that shape and
+            type; masks, positions and caches stay as they are. Where an image or a sound decides
+            how many tokens there are, seq is that number.
 
     Example:
         >>> model = elk.models.get("llama2-13b", phase="decode", layers=2)
         >>> elk.load_model(model, bindings={"batch": 32, "past": 2048}).facts.state_bytes
         2684354560
+        >>> [x.name for x in elk.models.get("bert-large", body=True).graph.input]
+        ['hidden_states', 'attention_mask']
 
     Raises:
         InvalidInputError: There is no such model, phase, dtype or type of weights, or it has no
-            such layers.
+            such layers or no body.
     """
     found = _kind(name)
     chosen = found.phases[0] if phase is None else one_of("phase", phase, found.phases)
     values = config(name)
+    options: dict[str, Any] = {"phase": chosen, "dtype": dtype, "name": name}
     if layers is not None:
-        values = _with_layers(values, name, layers)
+        _is_layered(values, name, "layers", "it takes no number of them")
+        values = replace(values, layers=layers)
+    if body:
+        _is_layered(values, name, "body", "nothing of it is its body")
+        options["body"] = True
     function = getattr(import_module(f"elk.models.{found.module}"), found.function)
-    model: onnx.ModelProto = function(values, phase=chosen, dtype=dtype, name=name)
+    model: onnx.ModelProto = function(values, **options)
     if weights is None:
         return model
     from elk.models.stored import store_weights  # noqa: PLC0415 names() does without onnx
@@ -193,15 +208,15 @@ def symbols(model: onnx.ModelProto) -> list[str]:
     return list(dict.fromkeys(name for text in texts for name in names_in(text)))
 
 
-def _with_layers(values: Any, name: str, layers: int) -> Any:
+def _is_layered(values: Any, name: str, option: str, consequence: str) -> None:
+    """Refuses `option` of a model whose configuration `values` has no layers."""
     if "layers" not in {field.name for field in fields(values)}:
         raise InvalidInputError(
-            f"{name!r} is not made of equal layers, so it takes no number of them",
+            f"{name!r} is not made of equal layers, so {consequence}",
             code="model_config",
-            place="layers",
-            remedy="leave layers out",
+            place=option,
+            remedy=f"leave {option} out",
         )
-    return replace(values, layers=layers)
 
 
 def _kind(name: str) -> _Kind:

@@ -10,8 +10,11 @@ from elk.base.choices import one_of
 from elk.models.attention import attention, begin
 from elk.models.ffn import feed_forward
 from elk.models.graph import (
+    INT64,
     GraphBuilder,
     embedded,
+    hidden_states,
+    last_hidden_state,
     linear,
     norm,
     plain_norm,
@@ -35,6 +38,7 @@ def transformer(
     phase: str = "decode",
     dtype: str = "f16",
     name: str = "transformer",
+    body: bool = False,
 ) -> onnx.ModelProto:
     """A decoder-only transformer as ONNX, without weights.
 
@@ -44,12 +48,15 @@ def transformer(
     Both give `logits` [batch, seq, vocab] and the caches as `present.<layer>.key` and `.value`.
     The cache of a layer with a window has at most as many rows: min(past, window). That of
     latent attention is `past_key_values.<layer>.latent` [batch, 1, past, kv_rank + rope].
+    A body takes `hidden_states` [batch, seq, hidden] in the place of `input_ids`, and gives
+    `last_hidden_state` [batch, seq, hidden] in the place of `logits`.
 
     Args:
         config: The hyper-parameters.
         phase: "decode" or "prefill".
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
+        body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
 
     Raises:
         InvalidInputError: There is no such phase or dtype.
@@ -64,24 +71,35 @@ def transformer(
     """
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
+    seq: int | str = 1 if phase == "decode" else "seq"
+    if body:
+        x = hidden_states(g, seq, config.hidden)
+        with g.scope("model"):
+            x = _layers(g, config, begin(g, config, phase), x)
+        last_hidden_state(g, x, seq, config.hidden)
+        return g.model()
+    ids = g.input("input_ids", ["batch", seq], INT64)
     with g.scope("model"):
         step = begin(g, config, phase)
         table = g.weight("embed_tokens.weight", (config.vocab, config.hidden))
-        x = scaled(g, embedded(g, step.ids, table), config.embedding_scale)
-        if config.positions:
-            rows = config.positions + config.position_offset
-            positions = g.weight("embed_positions.weight", (rows, config.hidden))
-            x = g.node("Add", x, _rows(g, config, step, positions))
-        for layer in range(config.layers):
-            with g.scope(f"layers.{layer}"):
-                x = _layer(g, config, layer, step, x)
+        x = _layers(g, config, step, _embedding(g, config, step, ids, table))
         if config.final_norm:
             x = norm(g, x, "norm", config.hidden, config.norm, config.epsilon)
         else:
             x = plain_norm(g, x, config.hidden, config.norm, config.epsilon)
     _head(g, x, table, config)
-    g.output("logits", ["batch", step.seq, config.vocab])
+    g.output("logits", ["batch", seq, config.vocab])
     return g.model()
+
+
+def _embedding(g: GraphBuilder, config: TransformerConfig, step: Step, ids: str, table: str) -> str:
+    """The rows of `table` for the tokens `ids`, scaled, and those of their positions."""
+    x = scaled(g, embedded(g, ids, table), config.embedding_scale)
+    if not config.positions:
+        return x
+    rows = config.positions + config.position_offset
+    positions = g.weight("embed_positions.weight", (rows, config.hidden))
+    return g.node("Add", x, _rows(g, config, step, positions))
 
 
 def _head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None:
@@ -109,6 +127,14 @@ def _rows(g: GraphBuilder, config: TransformerConfig, step: Step, table: str) ->
     if step.decode:
         index = g.node("Slice", index, g.ints(-1), g.ints(_BEHIND), g.ints(1))
     return embedded(g, g.node("Add", index, g.integer(config.position_offset - 1)), table)
+
+
+def _layers(g: GraphBuilder, config: TransformerConfig, step: Step, x: str) -> str:
+    """All layers, one behind the other."""
+    for layer in range(config.layers):
+        with g.scope(f"layers.{layer}"):
+            x = _layer(g, config, layer, step, x)
+    return x
 
 
 def _layer(g: GraphBuilder, config: TransformerConfig, layer: int, step: Step, x: str) -> str:

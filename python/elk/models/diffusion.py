@@ -14,6 +14,8 @@ from elk.models.graph import (
     GraphBuilder,
     activated,
     embedded,
+    hidden_states,
+    last_hidden_state,
     linear,
     plain_norm,
     reshape,
@@ -37,18 +39,22 @@ def diffusion_transformer(
     phase: str = "forward",
     dtype: str = "f16",
     name: str = "diffusion_transformer",
+    body: bool = False,
 ) -> onnx.ModelProto:
     """One denoising step of a diffusion transformer as ONNX, without weights.
 
     It takes `hidden_states` [batch, channels, sample, sample], `timestep` [batch] and
     `class_labels` [batch], and gives `sample` [batch, 2 * channels, sample, sample]: the noise
     and its variance. The table of positions is computed, as its sines and cosines are no weights.
+    A body takes `hidden_states` [batch, patches, hidden], and the `condition` [batch, hidden] that
+    is made of time step and class, and gives `last_hidden_state` [batch, patches, hidden].
 
     Args:
         config: The hyper-parameters.
         phase: "forward", the only one.
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
+        body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
 
     Raises:
         InvalidInputError: There is no such phase or dtype.
@@ -61,6 +67,11 @@ def diffusion_transformer(
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
     hidden, patch, side = config.hidden, config.patch, config.side
+    if body:
+        x = hidden_states(g, side * side, hidden)
+        x = _blocks(g, config, x, activated(g, g.input("condition", ["batch", hidden]), "silu"))
+        last_hidden_state(g, x, side * side, hidden)
+        return g.model()
     dims: list[int | str] = ["batch", config.channels, config.sample, config.sample]
     latent = g.input("hidden_states", dims)
     with g.scope("patches"):
@@ -70,9 +81,7 @@ def diffusion_transformer(
     x = transpose(g, reshape(g, x, 0, hidden, -1), 0, 2, 1)
     x = g.node("Add", x, _positions(g, config))
     condition = activated(g, _condition(g, config), "silu")
-    for layer in range(config.layers):
-        with g.scope(f"blocks.{layer}"):
-            x = _block(g, config, x, condition)
+    x = _blocks(g, config, x, condition)
     shift, scale = _modulation(g, config, condition, 2)
     x = _modulated(g, config, x, shift, scale)
     out = 2 * config.channels
@@ -130,6 +139,14 @@ def _modulated(
     x = plain_norm(g, x, config.hidden, "layernorm", config.epsilon)
     x = g.node("Mul", x, g.node("Add", scale, g.floats(1.0)))
     return g.node("Add", x, shift)
+
+
+def _blocks(g: GraphBuilder, config: DiffusionTransformerConfig, x: str, condition: str) -> str:
+    """All blocks, one behind the other."""
+    for layer in range(config.layers):
+        with g.scope(f"blocks.{layer}"):
+            x = _block(g, config, x, condition)
+    return x
 
 
 def _block(g: GraphBuilder, config: DiffusionTransformerConfig, x: str, condition: str) -> str:

@@ -12,6 +12,8 @@ from elk.models.graph import (
     activated,
     count_up,
     embedded,
+    hidden_states,
+    last_hidden_state,
     linear,
     norm,
     reshape,
@@ -70,7 +72,7 @@ def _pre_norm(
     *,
     key_bias: bool = True,
 ) -> str:
-    """Layers whose norms come first, and the norm behind them."""
+    """Layers whose norms come first."""
     for layer in range(config.layers):
         with g.scope(f"layers.{layer}"):
             before = norm(g, x, "norm1", config.hidden, "layernorm", config.epsilon)
@@ -78,7 +80,7 @@ def _pre_norm(
             x = g.node("Add", x, found)
             before = norm(g, x, "norm2", config.hidden, "layernorm", config.epsilon)
             x = g.node("Add", x, network(g, before, (config.hidden, config.ffn)))
-    return norm(g, x, "norm", config.hidden, "layernorm", config.epsilon)
+    return x
 
 
 def _first_token(g: GraphBuilder, x: str) -> str:
@@ -93,16 +95,19 @@ def vision_transformer(
     phase: str = "forward",
     dtype: str = "f16",
     name: str = "vision_transformer",
+    body: bool = False,
 ) -> onnx.ModelProto:
     """A vision transformer as ONNX, without weights.
 
     It takes `pixel_values` [batch, channels, image, image] and gives `logits` [batch, classes].
+    A body takes `hidden_states` and gives `last_hidden_state`, both [batch, tokens, hidden].
 
     Args:
         config: The hyper-parameters.
         phase: "forward", the only one.
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
+        body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
 
     Raises:
         InvalidInputError: There is no such phase or dtype.
@@ -115,6 +120,10 @@ def vision_transformer(
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
     hidden, patch = config.hidden, config.patch
+    if body:
+        x = _pre_norm(g, hidden_states(g, config.tokens, hidden), config)
+        last_hidden_state(g, x, config.tokens, hidden)
+        return g.model()
     pixels = g.input("pixel_values", ["batch", config.channels, config.image, config.image])
     with g.scope("patches"):
         kernel = g.weight("weight", (hidden, config.channels, patch, patch))
@@ -125,25 +134,33 @@ def vision_transformer(
     token = g.node("Expand", g.weight("cls_token", (1, 1, hidden)), shape)
     x = g.node("Concat", token, x, axis=1)
     x = g.node("Add", x, g.weight("positions", (1, config.tokens, hidden)))
-    x = _first_token(g, _pre_norm(g, x, config))
+    x = norm(g, _pre_norm(g, x, config), "norm", hidden, "layernorm", config.epsilon)
+    x = _first_token(g, x)
     logits = linear(g, x, "classifier", (hidden, config.classes), bias=True)
     g.output(g.node("Identity", logits, out="logits"), ["batch", config.classes])
     return g.model()
 
 
 def encoder(
-    config: EncoderConfig, *, phase: str = "forward", dtype: str = "f16", name: str = "encoder"
+    config: EncoderConfig,
+    *,
+    phase: str = "forward",
+    dtype: str = "f16",
+    name: str = "encoder",
+    body: bool = False,
 ) -> onnx.ModelProto:
     """A text encoder as ONNX, without weights.
 
     It takes `input_ids` and `attention_mask` [batch, seq] and gives `last_hidden_state`
-    [batch, seq, hidden] and `pooler_output` [batch, hidden].
+    [batch, seq, hidden] and `pooler_output` [batch, hidden]. A body takes `hidden_states`
+    [batch, seq, hidden] in the place of `input_ids`, and gives no `pooler_output`.
 
     Args:
         config: The hyper-parameters.
         phase: "forward", the only one.
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
+        body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
 
     Raises:
         InvalidInputError: There is no such phase or dtype.
@@ -155,11 +172,28 @@ def encoder(
     """
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
+    if body:
+        x = hidden_states(g, "seq", config.hidden)
+        last_hidden_state(g, _post_norm(g, x, config, _seen(g)), "seq", config.hidden)
+        return g.model()
     ids = g.input("input_ids", ["batch", "seq"], INT64)
+    mask = _seen(g)
+    x = _post_norm(g, _text(g, config, ids), config, mask)
+    last_hidden_state(g, x, "seq", config.hidden)
+    pooled = linear(g, _first_token(g, x), "pooler", (config.hidden, config.hidden), bias=True)
+    g.output(g.node("Tanh", pooled, out="pooler_output"), ["batch", config.hidden])
+    return g.model()
+
+
+def _seen(g: GraphBuilder) -> str:
+    """The mask that is given, as what is added to scores: 0, or the lowest number."""
     given = g.input("attention_mask", ["batch", "seq"], INT64)
     seen = unsqueeze(g, g.node("Cast", given, to=BOOL), 1, 2)
-    mask = g.node("Where", seen, g.floats(0.0), g.floats(g.lowest))
-    x = _text(g, config, ids)
+    return g.node("Where", seen, g.floats(0.0), g.floats(g.lowest))
+
+
+def _post_norm(g: GraphBuilder, x: str, config: EncoderConfig, mask: str) -> str:
+    """Layers whose norms come behind attention and network."""
     for layer in range(config.layers):
         with g.scope(f"layers.{layer}"):
             found = self_attention(g, x, (config.hidden, config.heads), mask)
@@ -167,10 +201,7 @@ def encoder(
             x = norm(g, x, "norm1", config.hidden, "layernorm", config.epsilon)
             x = g.node("Add", x, network(g, x, (config.hidden, config.ffn)))
             x = norm(g, x, "norm2", config.hidden, "layernorm", config.epsilon)
-    g.output(g.node("Identity", x, out="last_hidden_state"), ["batch", "seq", config.hidden])
-    pooled = linear(g, _first_token(g, x), "pooler", (config.hidden, config.hidden), bias=True)
-    g.output(g.node("Tanh", pooled, out="pooler_output"), ["batch", config.hidden])
-    return g.model()
+    return x
 
 
 def _text(g: GraphBuilder, config: EncoderConfig, ids: str) -> str:
@@ -190,17 +221,19 @@ def audio_encoder(
     phase: str = "forward",
     dtype: str = "f16",
     name: str = "audio_encoder",
+    body: bool = False,
 ) -> onnx.ModelProto:
     """An encoder of sound as ONNX, without weights.
 
     It takes `input_features` [batch, mels, frames] and gives `last_hidden_state`
-    [batch, frames / 2, hidden].
+    [batch, frames / 2, hidden]. A body takes `hidden_states` [batch, frames / 2, hidden].
 
     Args:
         config: The hyper-parameters.
         phase: "forward", the only one.
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
+        body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
 
     Raises:
         InvalidInputError: There is no such phase or dtype.
@@ -213,6 +246,10 @@ def audio_encoder(
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
     hidden, rows = config.hidden, config.frames // 2
+    if body:
+        x = _pre_norm(g, hidden_states(g, rows, hidden), config, key_bias=False)
+        last_hidden_state(g, x, rows, hidden)
+        return g.model()
     x = g.input("input_features", ["batch", config.mels, config.frames])
     for number, (channels, stride) in enumerate(((config.mels, 1), (hidden, 2)), start=1):
         with g.scope(f"conv{number}"):
@@ -220,5 +257,6 @@ def audio_encoder(
             x = activated(g, g.node("Conv", x, kernel, bias, strides=[stride], pads=[1, 1]), "gelu")
     places = g.weight("positions", (rows, hidden))
     x = _pre_norm(g, g.node("Add", transpose(g, x, 0, 2, 1), places), config, key_bias=False)
-    g.output(g.node("Identity", x, out="last_hidden_state"), ["batch", rows, hidden])
+    x = norm(g, x, "norm", hidden, "layernorm", config.epsilon)
+    last_hidden_state(g, x, rows, hidden)
     return g.model()

@@ -154,6 +154,16 @@ class GraphBuilder:
         return self._proto
 
 
+def hidden_states(g: GraphBuilder, rows: int | str, hidden: int) -> str:
+    """What blocks alone take in the place of what a model embeds: [batch, rows, hidden]."""
+    return g.input("hidden_states", ["batch", rows, hidden])
+
+
+def last_hidden_state(g: GraphBuilder, x: str, rows: int | str, hidden: int) -> None:
+    """Makes `x` [batch, rows, hidden] the output of that name."""
+    g.output(g.node("Identity", x, out="last_hidden_state"), ["batch", rows, hidden])
+
+
 def linear(g: GraphBuilder, x: str, name: str, sizes: tuple[int, int], *, bias: bool) -> str:
     """`x` of [..., n] times a weight [n, m], and a bias [m]; `sizes` are n and m."""
     with g.scope(name):

@@ -14,6 +14,8 @@ from elk.models.graph import (
     activated,
     count_up,
     embedded,
+    hidden_states,
+    last_hidden_state,
     linear,
     norm,
     plain_norm,
@@ -35,20 +37,28 @@ _THETA = 10000.0
 
 
 def retention(
-    config: RetentionConfig, *, phase: str = "decode", dtype: str = "f16", name: str = "retention"
+    config: RetentionConfig,
+    *,
+    phase: str = "decode",
+    dtype: str = "f16",
+    name: str = "retention",
+    body: bool = False,
 ) -> onnx.ModelProto:
     """A retentive network as ONNX, without weights.
 
     A decode step takes `input_ids` [batch, 1], the `position` [1] of the token and a state
     `past_key_values.<layer>.state` [batch, heads, hidden / heads, value / heads], which it
     replaces; prefill takes `input_ids` [batch, seq] and computes all tokens at once. Both give
-    `logits` [batch, seq, vocab] and `present.<layer>.state`.
+    `logits` [batch, seq, vocab] and `present.<layer>.state`. A body takes `hidden_states`
+    [batch, seq, hidden] in the place of `input_ids`, and gives `last_hidden_state`
+    [batch, seq, hidden] in the place of `logits`.
 
     Args:
         config: The hyper-parameters.
         phase: "decode" or "prefill".
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
+        body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
 
     Raises:
         InvalidInputError: There is no such phase or dtype.
@@ -60,18 +70,16 @@ def retention(
     """
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
-    decode = phase == "decode"
-    seq: int | str = 1 if decode else "seq"
+    seq: int | str = 1 if phase == "decode" else "seq"
+    if body:
+        x = hidden_states(g, seq, config.hidden)
+        x = _Layers(g, config, phase, x).all(x)
+        last_hidden_state(g, x, seq, config.hidden)
+        return g.model()
     ids = g.input("input_ids", ["batch", seq], INT64)
-    positions = g.input("position", [1], INT64) if decode else count_up(g, size_of(g, ids, 1))
-    turns = _THETA ** -np.linspace(0.0, 1.0, config.hidden // config.heads // 2)
-    angle = angles(g, turns, positions)
-    layers = _Layers(g, config, angle, None if decode else positions)
+    layers = _Layers(g, config, phase, ids)
     table = g.weight("embed_tokens.weight", (config.vocab, config.hidden))
-    x = embedded(g, ids, table)
-    for layer in range(config.layers):
-        with g.scope(f"layers.{layer}"):
-            x = layers.layer(layer, x)
+    x = layers.all(embedded(g, ids, table))
     x = plain_norm(g, x, config.hidden, config.norm, config.epsilon)
     g.node("MatMul", x, transpose(g, table, 1, 0), out="logits")
     g.output("logits", ["batch", seq, config.vocab])
@@ -79,21 +87,25 @@ def retention(
 
 
 class _Layers:
-    """What all layers have in common."""
+    """The layers, and what all of them have in common."""
 
-    def __init__(
-        self,
-        g: GraphBuilder,
-        config: RetentionConfig,
-        angle: tuple[str, str],
-        positions: str | None,
-    ) -> None:
-        """Without `positions`, of a decode step."""
-        self.g, self.config, self.angle = g, config, angle
+    def __init__(self, g: GraphBuilder, config: RetentionConfig, phase: str, given: str) -> None:
+        """Writes rotations and decays; prefill counts the tokens of `given` [batch, seq, ...]."""
+        decode = phase == "decode"
+        positions = g.input("position", [1], INT64) if decode else count_up(g, size_of(g, given, 1))
+        turns = _THETA ** -np.linspace(0.0, 1.0, config.hidden // config.heads // 2)
+        self.g, self.config, self.angle = g, config, angles(g, turns, positions)
         self.decay = 1.0 - 2.0 ** (-5.0 - np.arange(config.heads)[:, None, None])
         self.spread = self.fade = ""
-        if positions is not None:
+        if not decode:
             self._decays(positions)
+
+    def all(self, x: str) -> str:
+        """All layers, one behind the other."""
+        for number in range(self.config.layers):
+            with self.g.scope(f"layers.{number}"):
+                x = self._layer(number, x)
+        return x
 
     def _decays(self, positions: str) -> None:
         """How much of token m is left at token n [heads, seq, seq], and at the end [heads, seq, 1].
@@ -110,7 +122,7 @@ class _Layers:
         rest = g.node("Cast", g.node("Sub", last, column), to=FLOAT)
         self.fade = g.node("Cast", g.node("Pow", g.singles(self.decay), rest), to=g.dtype)
 
-    def layer(self, number: int, x: str) -> str:
+    def _layer(self, number: int, x: str) -> str:
         """One layer: retention and network, each with its norm and its residual."""
         g, config = self.g, self.config
         before = norm(g, x, "norm1", config.hidden, config.norm, config.epsilon)
