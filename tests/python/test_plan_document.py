@@ -353,6 +353,18 @@ def test_a_damaged_plan_file_is_refused(tmp_path: Path, subtests: pytest.Subtest
         (_broken(lambda d: d["ops"][0].update(front=7)), "ops.0.front must be below 4, got 7"),
         (_broken(lambda d: d["ops"][0].update(choice=99)), "ops.0.choice must be below"),
         (_broken(lambda d: d["fronts"][0]["steps"].pop()), "fronts.0.steps must be as long as"),
+        (
+            _broken(lambda d: d["fronts"][0]["factors"][0].pop()),
+            r"fronts\.0\.factors\.0 must be as many as axes, 3, got 2",
+        ),
+        (
+            _broken(lambda d: d["buffers"][0].update(op=3)),
+            r"buffers\.0\.tensor must be one of linear_1, relu_1, got 'x'",
+        ),
+        (
+            _broken(lambda d: d["chip"]["core"].update(tile_model="ipu-mk3")),
+            r"chip\.core\.tile_model must be one of .* or a function, got 'ipu-mk3'",
+        ),
         (_broken(lambda d: d["ops"][1].update(id=5)), "ops.1.id must be 1: ops count from 0"),
         (_broken(lambda d: d["buffers"][0].update(to=99)), "buffer 0 lives from"),
         (_broken(lambda d: d["program"].append(["jump", 0])), "program.20 must be an instr"),

@@ -15,6 +15,7 @@ from elk.document.rules import Path, at_least, at_most, near, refusal, same, sho
 from elk.document.schema import OpRow, PlanDocument
 from elk.document.times import check_times
 from elk.errors import ElkError, PlanFileError
+from elk.tile.tilemodel import may_name_one, names
 
 _SHOWN: Final = 3
 
@@ -64,6 +65,9 @@ def _chip(document: PlanDocument) -> Chip:
             f"chip: {error.message}", remedy="compile the model again, or correct the file"
         ) from error
     _same_keys(found, chip.to_dict(), ("chip",))
+    if not may_name_one(tiles := chip.core.tile_model):
+        known = f"one of {', '.join(names())}, a file (.json) or a function"
+        raise refusal(("chip", "core", "tile_model"), tiles, known)
     return chip
 
 
@@ -188,6 +192,8 @@ class _Audit:
             same(len(front["hbm_bytes"]), count, (*at, "hbm_bytes"), f"as long as time_s: {count}")
             if front["fastest"] >= count:
                 raise refusal((*at, "fastest"), front["fastest"], f"below {count}")
+            for p, factors in enumerate(front["factors"]):
+                same(len(factors), len(front["axes"]), (*at, "factors", p), "as many as axes")
             products = [math.prod(factors) for factors in front["factors"]]
             same(front["cores"], products, (*at, "cores"), "products of factors")
             if not front["pareto"] <= front["filtered"] <= front["complete"]:

@@ -121,9 +121,10 @@ def _check_program(document: PlanDocument, tensors: Collection[str]) -> None:
                 raise refusal(
                     at, instruction, "an instruction, of an op or of store_async a tensor"
                 )
+    own = [[x["tensor"] for x in op["operands"]] for op in document["ops"]]
     for i, buffer in enumerate(document["buffers"]):
         _word(buffer["op"], ops, "buffers", i, "op")
-        _word(buffer["tensor"], tensors, "buffers", i, "tensor")
+        _word(buffer["tensor"], own[buffer["op"]], "buffers", i, "tensor")
         _word(buffer["role"], _BUFFERS, "buffers", i, "role")
 
 

@@ -16,7 +16,7 @@ from elk.errors import InvalidInputError
 from elk.model.model import Model, load_model
 from elk.plan.functions import Objective, TileFunction, asked_model, name_of
 from elk.plan.given import OperatorPlans, checked
-from elk.tile.tilemodel import load_tile_model
+from elk.tile.tilemodel import FUNCTION, load_tile_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -243,7 +243,7 @@ def tiles_for(
         tiles = load_tile_model(chip.core.tile_model)
         return tiles, chip, model.kept.of(tiles)
     asked = asked_model(model.graph, function)
-    return asked, chip.replace(tile_model=f"function {name_of(function)}"), None
+    return asked, chip.replace(tile_model=f"{FUNCTION}{name_of(function)}"), None
 
 
 def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:

@@ -10,6 +10,7 @@ from elk.chip.transfers import LINKS
 from elk.document.file import StoredPlan
 from elk.errors import InvalidInputError
 from elk.plan.functions import TileFunction, asked_model
+from elk.tile.tilemodel import FUNCTION
 
 if TYPE_CHECKING:
     from elk.chip.chip import Chip
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from elk.document.source import PlanSource
 
 _FIDELITIES: Final = {"core": _core.Fidelity.Core, "symmetric": _core.Fidelity.Symmetric}
-_FUNCTION: Final = "function "  # what the chip of a plan names as tile model before a function's
 
 
 def how_to_run(policy: str, chip: Chip, fidelity: object, links: object) -> How:
@@ -50,7 +50,7 @@ def tiles_of(
     if function is not None:
         return asked_model(source.planned_graph(), function)
     named = chip.core.tile_model
-    if isinstance(source, StoredPlan) and named.startswith(_FUNCTION):
+    if isinstance(source, StoredPlan) and named.startswith(FUNCTION):
         raise InvalidInputError(
             f"the plan was planned with {named}, which its file does not hold",
             place="tile_model",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -18,6 +18,7 @@ from elk.tile.forms import Dim, Form, GranulesForm, SideForm
 from elk.tile.forms import Positive as Step
 
 SCHEMA: Literal["elk.tile_model/1"] = "elk.tile_model/1"
+FUNCTION: Final = "function "  # what a chip names as tile model before a caller's function
 _MOST_BYTES = 16 << 20
 _NO_LIMIT = (1 << 60,) * 9
 _ALL_AXES: tuple[Dim, ...] = tuple(dim for dim in get_args(Dim) if dim != "none")
@@ -178,6 +179,19 @@ def names() -> list[str]:
         for entry in folder.iterdir()
         if entry.name.endswith(".json")
     )
+
+
+def may_name_one(name: str) -> bool:
+    """Whether `name` may stand for a tile model: a shipped one, a file, a caller's function.
+
+    A file may lie elsewhere; one whose name does not end with ".json" must be there to be known.
+
+    Example:
+        >>> may_name_one("ipu-mk2"), may_name_one("mine.json"), may_name_one("ipu-mk3")
+        (True, True, False)
+    """
+    told = name.startswith(FUNCTION) or name.endswith(".json")
+    return told or name in names() or Path(name).is_file()
 
 
 def load_tile_model(name_or_path: str | Path) -> TileModel:
