@@ -88,6 +88,12 @@ void bind_policies(py::module_& m) {
       .def_readonly("summary", &schedule::PolicyEntry::summary)
       .def_readonly("colour", &schedule::PolicyEntry::colour)
       .def_readonly("counts_energy", &schedule::PolicyEntry::counts_energy)
+      .def(
+          "proposes",
+          [](const schedule::PolicyEntry& one, const chip::Chip& chip) {
+            return schedule::proposes(one.policy, chip);
+          },
+          py::arg("chip"), "Whether the policy proposes on a chip.")
       .def_property_readonly("starts",
                              [](const schedule::PolicyEntry& one) { return starts(one); });
   m.def("policies", [] {
@@ -199,15 +205,13 @@ void bind_search(py::module_& m) {
       .def_readonly("filtered", &Search::filtered)
       .def_readonly("pareto", &Search::pareto)
       .def_readonly("orders", &Search::orders)
-      .def_property_readonly("explored",
-                             [](const Search& search) {
-                               py::list points;
-                               for (const schedule::IdlePoint& one : search.explored) {
-                                 points.append(py::make_tuple(one.idle.value, one.peak.value,
-                                                              one.seconds));
-                               }
-                               return points;
-                             });
+      .def_property_readonly("explored", [](const Search& search) {
+        py::list points;
+        for (const schedule::IdlePoint& one : search.explored) {
+          points.append(py::make_tuple(one.idle.value, one.peak.value, one.seconds));
+        }
+        return points;
+      });
 
   using compile::Aimed;
   py::class_<Aimed>(m, "Aimed", "What a plan for another objective than latency reaches.")

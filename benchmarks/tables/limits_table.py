@@ -202,6 +202,9 @@ _PLAN_FILES = (
     "",
     "| what | how it is held |",
     "| --- | --- |",
+    "| names of kinds, axes, tensors, policies, the tile model | there is what they name: a "
+    "buffer's tensor is one of its op's, a tile model ships with ELK, is a file or a caller's "
+    "function |",
     "| chip, graph, cuts, divisors, order of instructions, buffers | by the core's own rules, "
     "those of `Plan.check` among them |",
     "| cores, steps, spaces, bytes (of tensors, from HBM, over links, exchanged, sent between "
@@ -212,6 +215,9 @@ _PLAN_FILES = (
     "not above it |",
     "| times of tiles and exchanges, the bound and the ideal, what was searched, rates of the "
     "chip, FLOPs, names of kernels | by the digest alone |",
+    "",
+    "A tile model that is a file (`.json`) may be missing where a plan is only read; a run of the "
+    "plan needs it.",
     "",
     "The digest is a key of files that ELK wrote: the SHA-256 of the rest. A file of another tool",
     "has none, and figures of the last row are then taken as they are, within their ranges.",

@@ -40,10 +40,8 @@ def test_every_policy_plans_every_model(path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_stays_in_sram_leaves_room_for_what_passes_through() -> None:
-    # BERT-large fills three quarters of the SRAM of `bow`, which has no HBM. Its products, alone as
-    # fast as can be, took 102 ms: they left no room for cuts of other operators that are.
+    # BERT-large fills three quarters of the SRAM of `bow`, which has no HBM. With all pieces of its
+    # products at rest it took 50 ms: they left no room for cuts of other operators that are fast.
     model = elk.load_model(MODELS / "bert-large.onnx", bindings={"batch": 8, "seq": 512})
     basic, polished = (elk.compile(model, "bow", policy=policy) for policy in ("basic", "elk-dyn"))
-    assert basic.latency_s < 0.05
-    assert polished.latency_s < basic.latency_s
-    assert polished.to_json()["origin"] == "elk-dyn"
+    assert polished.latency_s <= basic.latency_s < 0.03

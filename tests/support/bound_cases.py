@@ -13,11 +13,11 @@ from typing import Any
 import elk
 import numpy as np
 import onnx
+from elk.base.policies import built_up
 from onnx_graphs import model_of, node
 from small_chips import tiny_pod
 from small_models import CONFIGS, FORWARD
 
-POLICIES = ("basic", "static", "elk-dyn", "elk-full")
 VAST = 100_000  # cores of a machine that takes minutes
 LLMS = ("opt-1.3b", "opt-6.7b", "llama2-7b", "llama3.1-8b", "qwen3-8b", "gpt2", "retnet-1.3b")
 MIXTURES = ("mixtral-8x7b", "qwen3-30b-a3b", "gpt-oss-20b")
@@ -88,9 +88,9 @@ def cases(seed: int, *, small: bool = False, topologies: tuple[str, ...] = ()) -
                 yield dataclasses.replace(case, pod="pooled")
 
 
-def findings(case: Case, policies: tuple[str, ...] = POLICIES) -> Iterator[Finding]:
-    """Plans of a case that fit, simulated."""
-    for policy in policies:
+def findings(case: Case, policies: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Plans of a case that fit, simulated; of all policies that propose on its chip, or of some."""
+    for policy in policies or built_up(case.machine.chip.to_core()):
         try:
             plan = elk.compile(
                 case.model, case.machine.chip, policy=policy, pod=case.pod, threads=1

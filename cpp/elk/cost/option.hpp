@@ -17,7 +17,7 @@ namespace elk::cost {
 struct PreloadState {
   Table<OperandId, std::int64_t> divisor;  // per operand; 0: evenly over all cores, or not from HBM
   Bytes space;                             // per core, from issue to execute, or always
-  Bytes spread{0};                         // of it, of operands that lie evenly over all cores
+  Bytes spread{0};                         // the part of it that lies evenly over all cores
   Bytes link;                              // per core, received from HBM
   std::int64_t hbm_bytes;                  // over all chips
   std::int64_t chip_hbm_bytes;             // of the busiest chip

@@ -63,7 +63,6 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Plan a model under every policy, simulate the plans, and print one table."""
-    from elk.base.policies import BUILT_UP  # noqa: PLC0415 help does not wait for the core
     from elk.plan.comparison import compare  # noqa: PLC0415 help does not wait for the core
 
     figure = None if plot is None else _figure(plot)
@@ -71,7 +70,7 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         model,
         chip,
         bindings=parse_bindings(bind or []),
-        policies=policy or BUILT_UP,
+        policies=policy or None,
         fidelity=fidelity,
         effort=effort,
         pod=pod,

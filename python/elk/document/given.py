@@ -6,7 +6,7 @@ from typing import NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from elk.document.schema import Position, Size
+from elk.document.quantities import Position, Size
 
 
 class GivenRow(TypedDict):

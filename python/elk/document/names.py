@@ -102,8 +102,7 @@ def _check_execute(op: OpRow, at: Path, axes: list[str]) -> None:
     for key, word in execute.get("algorithm", {}).items():
         if key in _ALGORITHMS:
             _word(word, _ALGORITHMS[key], *at, "execute", "algorithm", key)
-    for key in ("preload", "idle"):
-        row = op[key]
+    for key, row in (("preload", op["preload"]), ("idle", op["idle"])):
         if row is not None:
             _words(row["divisor"], keys, *at, key, "divisor")
 

@@ -12,10 +12,10 @@ from elk.document.schema import (
     AxisRow,
     CollectiveRow,
     ExecuteRow,
+    IdleRow,
     MapRow,
     OperandRow,
     OpRow,
-    IdleRow,
     PreloadRow,
     SplitRow,
 )
@@ -227,7 +227,9 @@ class OpRows:
         turning = {n for n, parts in zip(names, splits, strict=True) if math.prod(parts) > 1}
         return by_tensor([n if n in turning else None for n in names], splits, math.prod)
 
-    def _idle(self, operands: tuple[_core.Operand, ...], state: _core.PreloadState) -> IdleRow | None:
+    def _idle(
+        self, operands: tuple[_core.Operand, ...], state: _core.PreloadState
+    ) -> IdleRow | None:
         if state.space_bytes == 0:
             return None
         return {

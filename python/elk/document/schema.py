@@ -8,29 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, NotRequired
 
-from annotated_types import Ge, Le, Len, MinLen
+from annotated_types import Ge, Le
 from typing_extensions import TypedDict
 
+from elk.document.quantities import Count, Interval, Name, Position, Seconds, Size, Span, Step
+
 SCHEMA: Final = "elk.plan/1"
-
-Count = Annotated[int, Ge(0), Le((1 << 63) - 1)]
-"""How many there are of something, bytes and picoseconds among them."""
-Size = Annotated[int, Ge(1), Le(1 << 56)]
-"""Positions along a dimension, or parts that something is cut into."""
-Position = Annotated[int, Ge(0), Le((1 << 31) - 1)]
-"""A place in a list."""
-Step = Annotated[int, Ge(-(1 << 56)), Le(1 << 56)]
-"""Positions from one place to another."""
-Name = Annotated[str, MinLen(1)]
-"""The name of a tensor."""
-Seconds = Annotated[float, Ge(0.0), Le(9e6)]
-"""A length of time, or a moment of a run: what 64 bits of picoseconds hold."""
-
-
-Span = Annotated[list[Seconds], Len(2, 2)]
-"""When something begins and ends, in seconds."""
-Interval = Annotated[list[Count], Len(2, 2)]
-"""When something begins and ends, in picoseconds."""
 
 
 class ModelRow(TypedDict):
@@ -154,9 +137,10 @@ class PreloadRow(TypedDict):
 
 
 class IdleRow(TypedDict):
-    """What a chip without HBM keeps of an op's weights and states all the time, and what the op's
-    setup then brings: the rest of a core's piece where the divisor is above 0, all of it at 0, where
-    the tensor lies evenly over all cores.
+    """What a chip without HBM keeps of an op's weights and states, and what its setup brings.
+
+    That is the rest of a core's piece or, where the divisor is 0 and the tensor lies evenly over
+    all cores, all of it.
     """
 
     divisor: dict[str, Count]

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from elk.base.choices import one_of
-from elk.base.policies import BUILT_UP
+from elk.base.policies import BUILT_UP, built_up
 from elk.base.readable import deviation, duration, share
+from elk.chip import presets
 from elk.errors import InvalidInputError
 from elk.plan.options import ComparedKeywords, Options, as_model, asked
 from elk.plan.plan import Plan
@@ -176,7 +177,7 @@ def compare(
     chip: Chip | str | Path,
     *,
     bindings: Mapping[str, int] | None = None,
-    policies: Iterable[str] = BUILT_UP,
+    policies: Iterable[str] | None = None,
     fidelity: str = "auto",
     options: Options | None = None,
     **keywords: Unpack[ComparedKeywords],
@@ -187,8 +188,8 @@ def compare(
         model: As in `elk.compile`.
         chip: As in `elk.compile`.
         bindings: As in `elk.compile`.
-        policies: Those to compare, in the order of the table; not `ideal`, which cannot run and
-            which every row is held against.
+        policies: Those to compare, in the order of the table; None: all that propose on the chip.
+            Not `ideal`, which cannot run and which every row is held against.
         fidelity: As in `Plan.simulate`.
         options: As in `elk.compile`; each row has its own policy in place of the record's.
         keywords: As in `elk.compile`, but for `policy`.
@@ -203,7 +204,8 @@ def compare(
         >>> [row.policy for row in table.rows]
         ['basic', 'static', 'elk-dyn', 'elk-full']
     """
-    chosen = tuple(one_of("policies", policy, BUILT_UP) for policy in policies)
+    named = built_up(presets.find(chip).to_core()) if policies is None else policies
+    chosen = tuple(one_of("policies", policy, BUILT_UP) for policy in named)
     if not chosen:
         raise InvalidInputError("policies must name at least one policy")
     if "policy" in keywords:

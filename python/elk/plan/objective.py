@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
-from elk.base.policies import BUILT_UP, POLICIES
+from elk.base.policies import BUILT_UP, POLICIES, built_up
 from elk.errors import InfeasibleError, InvalidInputError
 from elk.plan.functions import Objective
 
@@ -38,8 +38,10 @@ def finalists(policy: str, chip: Chip) -> Iterator[tuple[str, str]]:
     if chip.energy and POLICIES[policy].counts_energy:
         yield policy, "energy"
         yield policy, "edp"
+    competing = built_up(chip.to_core())
     for lower in _POLICIES[_POLICIES.index(policy) + 1 :]:
-        yield lower, "latency"
+        if lower in competing:
+            yield lower, "latency"
 
 
 def best(objective: Objective, policy: str, chip: Chip, plan: Callable[[str, str], Plan]) -> Plan:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from elk.limits import Limits
 
 _LATER_POLICIES: Final = {
-    "t10": "it plans models that live on chip, and arrives in a later version",
     "vgm": "it plans models that live on chip, and arrives in a later version",
 }
 
@@ -39,8 +38,8 @@ class Options:
     values of some fields.
 
     Attributes:
-        policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`;
-            or `static-paper`, the static baseline as ELK's paper words it, to compare with.
+        policy: Who schedules: `basic`, `static`, `t10`, `elk-dyn`, `elk-full`, or the forecast
+            `ideal`; or `static-paper`, the static baseline in the words of ELK's paper.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
         objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the

@@ -345,11 +345,11 @@ IdleStates idle_states(Numbers factors) {
 // as one part in 12 of a piece that all share, whose other parts come from peers.
 TEST(States, OfAChipWithoutHbmAreSharesOfPiecesOrAnEvenSpread) {
   EXPECT_EQ(idle_states({12, 1, 1}), (IdleStates{{1, 8192, 0},
-                                                        {2, 4096, 4096},
-                                                        {3, 2736, 5456},
-                                                        {4, 2048, 6144},
-                                                        {6, 1368, 6824},
-                                                        {12, 688, 7504}}));
+                                                 {2, 4096, 4096},
+                                                 {3, 2736, 5456},
+                                                 {4, 2048, 6144},
+                                                 {6, 1368, 6824},
+                                                 {12, 688, 7504}}));
   EXPECT_EQ(idle_states({1, 11, 1}), (IdleStates{{1, 768, 0}, {0, 688, 768}}));
 }
 

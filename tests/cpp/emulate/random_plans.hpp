@@ -116,7 +116,8 @@ inline std::optional<partition::ExecutePlan> random_plan(const OneOp& one, const
   return plan;
 }
 
-/// The program of one op under a plan, with a random divisor for what comes from HBM.
+/// The program of one op under a plan, with a random divisor for weights and states: one that their
+/// copies allow or, without HBM, 0, for an even spread.
 inline program::Program program_of(const OneOp& one, const partition::ExecutePlan& plan,
                                    const chip::Chip& chip, Random& random) {
   program::OpPlan placed{.execute = plan, .divisor = {}};
@@ -126,9 +127,14 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
       placed.divisor.push_back(0);
       continue;
     }
-    has_hbm = true;
-    placed.divisor.push_back(
-        one_of(random, partition::sharing(one.graph, one.op(), k, plan, chip).divisors));
+    has_hbm = chip.hbm.has_value();
+    std::vector<std::int64_t> divisors =
+        partition::sharing(one.graph, one.op(), k, plan, chip).divisors;
+    if (!chip.hbm) {
+      divisors = one.op().operands[k].indirect ? std::vector<std::int64_t>{} : divisors;
+      divisors.push_back(0);
+    }
+    placed.divisor.push_back(one_of(random, divisors));
   }
   program::Program program{.ops = {placed}, .code = {}, .buffers = {}};
   const std::vector<OpId> order = has_hbm ? std::vector<OpId>{OpId{0}} : std::vector<OpId>{};

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +40,27 @@ TEST(Machine, ComputesWhatOneTileDoesUnderRandomPlans) {
   EXPECT_GT(rotating, 200);
   EXPECT_GT(divided, 200);
   EXPECT_GT(summed, 200);
+}
+
+TEST(Machine, ComputesWhatOneTileDoesUnderRandomIdleStates) {
+  chip::Chip chip = test::small_chip(24, 1 << 16);
+  chip.hbm.reset();
+  std::map<std::string, int> seen;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const Tried run = tried(chip, seed);
+    ASSERT_EQ(program::check(run.one.graph, chip, run.program), std::vector<std::string>{});
+    ASSERT_EQ(emulated(run, chip), wanted(run.one, run.images))
+        << "seed " << seed << ": " << described(run.one, run.program);
+    for (const OperandId k : run.one.op().operands.ids()) {
+      if (partition::from_hbm(run.one.graph, run.one.op().operands[k])) {
+        const std::int64_t divisor = run.program.ops[OpId{0}].divisor[k];
+        seen[divisor == 0 ? "spread" : divisor == 1 ? "whole" : "part"] += 1;
+      }
+    }
+  }
+  for (const char* kind : {"spread", "whole", "part"}) {
+    EXPECT_GT(seen[kind], 100) << kind;
+  }
 }
 
 /// x[p, c] + y[q, c] or x[p, c] + y[c], spread over r: cores may share pieces of both, some of one.

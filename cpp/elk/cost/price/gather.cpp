@@ -63,9 +63,9 @@ ExchangeCost gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOpti
   Traffic sum;
   std::int64_t through = 0;
   for (const OperandId operand : op.operands.ids()) {
-    const Arrival one = arrival(
-        {.graph = graph, .op = op, .plan = option.plan, .chip = chip, .operand = operand},
-        moved[operand]);
+    const Arrival one =
+        arrival({.graph = graph, .op = op, .plan = option.plan, .chip = chip, .operand = operand},
+                moved[operand]);
     sum.received += one.traffic.received;
     sum.sent += one.traffic.sent;
     sum.fragments += one.traffic.fragments;

@@ -153,17 +153,18 @@ void set_times(PreloadState& state, const Fabric& fabric, const chip::Chip& chip
 
 PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, const ir::Op& op,
                    const Fabric& fabric, const chip::Chip& chip) {
-  PreloadState result{.divisor = Table<OperandId, std::int64_t>(op.operands.size(), 0),
-                      .space = {sum.space},
-                      .spread = {sum.spread},
-                      .link = {chip.hbm ? sum.link : 0},
-                      .hbm_bytes = chip.hbm ? sum.hbm : 0,
-                      .chip_hbm_bytes = chip.hbm ? sum.chip_hbm : 0,
-                      .hbm_time = {0.0},
-                      .edge = {chip.hbm ? static_cast<double>(sum.edge) / chip.interconnect.link_rate : 0.0},
-                      .time = {0.0},
-                      .wire = {0.0},
-                      .distribute = fabric.exchange(sum.traffic)};
+  PreloadState result{
+      .divisor = Table<OperandId, std::int64_t>(op.operands.size(), 0),
+      .space = {sum.space},
+      .spread = {sum.spread},
+      .link = {chip.hbm ? sum.link : 0},
+      .hbm_bytes = chip.hbm ? sum.hbm : 0,
+      .chip_hbm_bytes = chip.hbm ? sum.chip_hbm : 0,
+      .hbm_time = {0.0},
+      .edge = {chip.hbm ? static_cast<double>(sum.edge) / chip.interconnect.link_rate : 0.0},
+      .time = {0.0},
+      .wire = {0.0},
+      .distribute = fabric.exchange(sum.traffic)};
   result.wire = std::max(port_time(result.link, chip), result.edge);
   set_times(result, fabric, chip);
   for (std::size_t i = 0; i < operands.size(); ++i) {

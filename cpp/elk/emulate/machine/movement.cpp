@@ -226,8 +226,8 @@ void gather_spread(const Operands& operands, OperandId k, Action action) {
   const TensorId tensor = operands.site().op().operands[k].tensor;
   operands.for_each_worker(0, [&](std::size_t worker) {
     const DensePiece& need = operands.first_held(k, worker);
-    operands.note(worker, moved(action, k, kEveryCore,
-                                bytes_of(need.elements(), operands.site().bits(k))));
+    operands.note(worker,
+                  moved(action, k, kEveryCore, bytes_of(need.elements(), operands.site().bits(k))));
     write_gathered(operands, k, worker, from_shares(machine, tensor, need));
   });
 }

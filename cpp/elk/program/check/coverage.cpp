@@ -158,8 +158,7 @@ class CoverageChecker {
         needs[operand.tensor] = Bytes{0};
       }
     }
-    const InstructionRange always{
-        0, static_cast<std::int32_t>(context_.program.code.size()) - 1};
+    const InstructionRange always{0, static_cast<std::int32_t>(context_.program.code.size()) - 1};
     for (const auto& [tensor, share] : needs) {
       const Bytes spread = spread_by_[tensor] == id ? spread_share(tensor) : Bytes{0};
       require(text("all the time for ", named(graph_, id)), tensor,

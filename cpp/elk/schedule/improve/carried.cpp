@@ -151,8 +151,7 @@ class Carry {
   void take(OpId op, std::int32_t option) {
     const cost::PlanOption& plan = problem_.option(op, {.option = option, .state = 0});
     const Bytes most = problem_.state(op, base_[op]).space;
-    choices_[op] = {.option = option,
-                    .state = problem_.chip().hbm ? 0 : largest_state(plan, most)};
+    choices_[op] = {.option = option, .state = problem_.chip().hbm ? 0 : largest_state(plan, most)};
     moved_[op] = true;
   }
 

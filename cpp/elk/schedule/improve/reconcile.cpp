@@ -53,9 +53,9 @@ class Reconciler {
     settle();
     note();
     while (idle_.total() < room_ && (what == Explore::All || result_.explored.empty())) {
-      const auto best = std::max_element(
-          claims_.begin(), claims_.end(),
-          [](const Claim& a, const Claim& b) { return a.worth < b.worth; });
+      const auto best =
+          std::max_element(claims_.begin(), claims_.end(),
+                           [](const Claim& a, const Claim& b) { return a.worth < b.worth; });
       if (best == claims_.end() || best->next == nullptr) {
         break;
       }
@@ -183,10 +183,9 @@ std::vector<Proposal> reconciled(const Problem& problem, const Contention& conte
   std::vector<Proposal> result;
   for (const std::int64_t unused : tuning::kUnusedParts) {
     const Bytes left = limits.room - Bytes{limits.room.value / tuning::kPartsOfRoom * unused};
-    Reconciliation found = reconcile(problem, contention,
-                                     {.room = left,
-                                      .active = std::min(left, limits.active),
-                                      .what = limits.what});
+    Reconciliation found =
+        reconcile(problem, contention,
+                  {.room = left, .active = std::min(left, limits.active), .what = limits.what});
     result.push_back({.choices = std::move(found.best),
                       .space = {.room = left, .preload_room = left, .not_before = {}}});
   }

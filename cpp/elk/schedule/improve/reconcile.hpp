@@ -24,9 +24,9 @@ struct IdlePoint {
 
 /// What Algorithm 1 of T10 makes of a model on a chip without HBM.
 struct Reconciliation {
-  std::vector<IdlePoint> explored = {};  // those that fit, in the order of its steps
-  Table<OpId, Choice> best;  // the fastest of them, or what needs least where none fits
-  double seconds = std::numeric_limits<double>::infinity();  // its own; infinite: none fits
+  std::vector<IdlePoint> explored = {};  // points that fit, in the order of the steps
+  Table<OpId, Choice> best;              // the fastest of them, or what needs least where none fits
+  double seconds = std::numeric_limits<double>::infinity();  // of `best`; infinite: none fits
 };
 
 /// Whether to stop at the first point that fits: all ops at their least idle memory, if that does.
@@ -49,8 +49,7 @@ struct ReconcileLimits {
 
 /// The best in all of the room and, for what fits in sum need not fit in addresses, with more and
 /// more of it left unused.
-[[nodiscard]] std::vector<Proposal> reconciled(const Problem& problem,
-                                               const Contention& contention,
+[[nodiscard]] std::vector<Proposal> reconciled(const Problem& problem, const Contention& contention,
                                                const ReconcileLimits& limits);
 
 }  // namespace elk::schedule

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "elk/schedule/policies/baselines.hpp"
 #include "elk/schedule/improve/reconcile.hpp"
+#include "elk/schedule/policies/baselines.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/searcher.hpp"
 

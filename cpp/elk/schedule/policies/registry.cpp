@@ -6,8 +6,8 @@ namespace elk::schedule {
 namespace {
 
 constexpr std::array kPolicies = {
-#define ELK_POLICY(id, name, starts, counts_energy, takes_effort, colour, summary) \
-  PolicyEntry{Policy::id,   name,   Starts::starts, counts_energy,                 \
+#define ELK_POLICY(id, name, starts, where, counts_energy, takes_effort, colour, summary) \
+  PolicyEntry{Policy::id,   name,   Starts::starts, Where::where,        counts_energy,   \
               takes_effort, colour, summary,        &propose<Policy::id>},
 #include "elk/schedule/policies/registry.def"
 #undef ELK_POLICY
@@ -20,6 +20,11 @@ std::span<const PolicyEntry> policies() { return kPolicies; }
 const PolicyEntry& entry(Policy policy) { return kPolicies.at(static_cast<std::size_t>(policy)); }
 
 const char* name(Policy policy) { return entry(policy).name; }
+
+bool proposes(Policy policy, const chip::Chip& chip) {
+  const Where where = entry(policy).where;
+  return where == Where::Anywhere || (where == Where::WithHbm) == chip.hbm.has_value();
+}
 
 std::vector<Policy> policies_to(Policy policy) {
   if (entry(policy).starts != Starts::Below) {

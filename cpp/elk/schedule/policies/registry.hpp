@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/chip/chip.hpp"
+
 namespace elk::schedule {
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): one line a policy makes its enumerator, too.
@@ -33,10 +35,14 @@ enum class Starts : std::uint8_t {
   All,      // all that other policies choose; it proposes nothing
 };
 
+/// On which chips a policy proposes.
+enum class Where : std::uint8_t { Anywhere, WithHbm, WithoutHbm };
+
 struct PolicyEntry {
   Policy policy;
   const char* name;
   Starts starts;
+  Where where;
   bool counts_energy;   // whether it serves an objective that counts energy
   bool takes_effort;    // whether it proposes more, and searches longer, the more effort is asked
   const char* colour;   // of pictures, "#rrggbb"
@@ -48,6 +54,9 @@ struct PolicyEntry {
 [[nodiscard]] std::span<const PolicyEntry> policies();
 [[nodiscard]] const PolicyEntry& entry(Policy policy);
 [[nodiscard]] const char* name(Policy policy);
+
+/// Whether a policy proposes on a chip.
+[[nodiscard]] bool proposes(Policy policy, const chip::Chip& chip);
 
 /// The policies that propose where `policy` is asked for: lowest first, `policy` the last.
 [[nodiscard]] std::vector<Policy> policies_to(Policy policy);

@@ -20,7 +20,9 @@ Searcher::Searcher(Problem& problem, Effort effort)
       contention_(schedule::contention(problem)) {}
 
 void Searcher::search(Policy policy) {
-  entry(policy).propose(*this);
+  if (proposes(policy, problem_->chip())) {
+    entry(policy).propose(*this);
+  }
   if (problem_->recounts()) {
     misled_ = misled(policy);
   }
@@ -28,8 +30,7 @@ void Searcher::search(Policy policy) {
 
 void Searcher::search_on(Policy policy, Searcher& less) {
   take(policy, less);
-  bool again = mechanisms().search_again &&
-               (misled_ || entry(policy).takes_effort);
+  bool again = mechanisms().search_again && (misled_ || entry(policy).takes_effort);
   for (int more = tuning::kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0;
        --more) {
     if (stopped()) {

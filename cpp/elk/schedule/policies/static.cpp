@@ -9,9 +9,6 @@ namespace elk::schedule {
 
 template <>
 void propose<Policy::Static>(Searcher& search) {
-  if (!search.problem().chip().hbm) {
-    return;
-  }
   search.for_each_lateness([&] {
     for (Proposal& one : fixed_splits(search.problem(), search.contention(), search.room(),
                                       tuning::kSplitsKept, search.threads())) {

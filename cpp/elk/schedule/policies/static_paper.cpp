@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "elk/schedule/policies/baselines.hpp"
 #include "elk/schedule/improve/reconcile.hpp"
+#include "elk/schedule/policies/baselines.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/searcher.hpp"
 #include "elk/schedule/problem/schedule_tuning.hpp"

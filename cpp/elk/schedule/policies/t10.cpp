@@ -8,9 +8,6 @@ namespace elk::schedule {
 
 template <>
 void propose<Policy::T10>(Searcher& search) {
-  if (search.problem().chip().hbm) {
-    return;
-  }
   const ReconcileLimits limits{.room = search.room(), .active = search.room()};
   search.explored() = reconcile(search.problem(), search.contention(), limits).explored;
   for (Proposal& one : reconciled(search.problem(), search.contention(), limits)) {

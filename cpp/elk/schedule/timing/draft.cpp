@@ -35,8 +35,8 @@ OpSituation Draft::now(OpId op) {
 }
 
 void Draft::set(OpId op, const Choice& choice) {
-  const Bytes rest = problem_.option(op, choice).footprint.rest -
-                     problem_.option(op, choices_[op]).footprint.rest;
+  const Bytes rest =
+      problem_.option(op, choice).footprint.rest - problem_.option(op, choices_[op]).footprint.rest;
   for (const Lifetime& life : lives_[op]) {
     for (OpId k = life.first; k <= life.last && rest.value != 0; ++k) {
       situation_.base[k] += rest;

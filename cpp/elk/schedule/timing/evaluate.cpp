@@ -108,9 +108,8 @@ Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>&
     if ((!made && !input) || first == OpId::none) {
       continue;
     }
-    const Bytes rest =
-        made ? problem.option(first, choices[first]).footprint.rest
-             : partition::spread_share(problem.graph().tensors[t], problem.chip());
+    const Bytes rest = made ? problem.option(first, choices[first]).footprint.rest
+                            : partition::spread_share(problem.graph().tensors[t], problem.chip());
     change[first] += rest;
     change[last_use(problem, t) + 1] -= rest;
   }

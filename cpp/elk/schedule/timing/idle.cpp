@@ -27,8 +27,7 @@ void IdleBytes::change(OpId op, const Choice& choice, std::int32_t sign) {
     const bool alone = readers == (sign > 0 ? 0 : 1);
     readers += sign;
     if (alone) {
-      total_ +=
-          partition::spread_share(graph.tensors[operand.tensor], problem_.chip()) * sign;
+      total_ += partition::spread_share(graph.tensors[operand.tensor], problem_.chip()) * sign;
     }
   }
 }

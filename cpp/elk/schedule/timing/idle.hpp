@@ -12,8 +12,8 @@
 
 namespace elk::schedule {
 
-/// The idle bytes of all ops of a model on a chip without HBM, as choices come and go. A tensor that
-/// lies evenly over all cores is there once for all that read it.
+/// The idle bytes of all ops of a model on a chip without HBM, as choices come and go. A tensor
+/// that lies evenly over all cores is there once for all that read it.
 class IdleBytes {
  public:
   explicit IdleBytes(const Problem& problem);
@@ -26,7 +26,7 @@ class IdleBytes {
   void change(OpId op, const Choice& choice, std::int32_t sign);
 
   const Problem& problem_;
-  Table<TensorId, std::int32_t> readers_;  // that find the tensor evenly over all cores
+  Table<TensorId, std::int32_t> readers_;  // ops that find the tensor evenly over all cores
   Bytes total_{0};
 };
 
