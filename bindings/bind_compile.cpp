@@ -90,7 +90,7 @@ void bind_policies(py::module_& m) {
       .def_readonly("counts_energy", &schedule::PolicyEntry::counts_energy)
       .def(
           "proposes",
-          [](const schedule::PolicyEntry& one, const chip::Chip& chip) {
+          [](const schedule::PolicyEntry& one, const elk::chip::Chip& chip) {
             return schedule::proposes(one.policy, chip);
           },
           py::arg("chip"), "Whether the policy proposes on a chip.")
@@ -242,6 +242,30 @@ void bind_search(py::module_& m) {
       .def_property_readonly("link_s", [](const Bounds& b) { return b.link.value; });
 }
 
+void bind_figures(py::module_& m) {
+  using compile::Figures;
+  py::class_<Figures>(m, "Figures", "What follows of an op from its cut and its divisors.")
+      .def_readonly("cores", &Figures::cores)
+      .def_readonly("steps", &Figures::steps)
+      .def_property_readonly("space_bytes",
+                             [](const Figures& f) {
+                               std::vector<std::int64_t> bytes;
+                               for (const elk::Bytes b : f.space) {
+                                 bytes.push_back(b.value);
+                               }
+                               return bytes;
+                             })
+      .def_property_readonly("preload_space_bytes",
+                             [](const Figures& f) { return f.preload_space.value; })
+      .def_readonly("hbm_bytes", &Figures::hbm_bytes)
+      .def_property_readonly("exchange_bytes", [](const Figures& f) { return f.exchange.value; })
+      .def_property_readonly("distribute_bytes",
+                             [](const Figures& f) { return f.distribute.value; })
+      .def_property_readonly("sent_bytes", [](const Figures& f) { return f.sent.value; });
+  m.def("figures", &compile::figures, py::arg("graph"), py::arg("chip"), py::arg("program"),
+        py::call_guard<py::gil_scoped_release>(), "The figures of every op of a sound program.");
+}
+
 }  // namespace
 
 void bind_compile(py::module_& m) {
@@ -281,28 +305,7 @@ void bind_compile(py::module_& m) {
       .def_readonly("search", &Plan::search)
       .def_readonly("aimed", &Plan::aimed);
 
-  using compile::Figures;
-  py::class_<Figures>(m, "Figures", "What follows of an op from its cut and its divisors.")
-      .def_readonly("cores", &Figures::cores)
-      .def_readonly("steps", &Figures::steps)
-      .def_property_readonly("space_bytes",
-                             [](const Figures& f) {
-                               std::vector<std::int64_t> bytes;
-                               for (const elk::Bytes b : f.space) {
-                                 bytes.push_back(b.value);
-                               }
-                               return bytes;
-                             })
-      .def_property_readonly("preload_space_bytes",
-                             [](const Figures& f) { return f.preload_space.value; })
-      .def_readonly("hbm_bytes", &Figures::hbm_bytes)
-      .def_property_readonly("exchange_bytes", [](const Figures& f) { return f.exchange.value; })
-      .def_property_readonly("distribute_bytes",
-                             [](const Figures& f) { return f.distribute.value; })
-      .def_property_readonly("sent_bytes", [](const Figures& f) { return f.sent.value; });
-  m.def("figures", &compile::figures, py::arg("graph"), py::arg("chip"), py::arg("program"),
-        py::call_guard<py::gil_scoped_release>(), "The figures of every op of a sound program.");
-
+  bind_figures(m);
   m.def(
       "compile",
       [](const elk::ir::Graph& graph, const elk::chip::Chip& chip,

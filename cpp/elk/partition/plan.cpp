@@ -31,15 +31,11 @@ Table<AxisId, std::int64_t> held_tile(const ir::Op& op, OperandId operand,
 
 /// A partial sum is kept at accumulation width while it grows over cores or over steps.
 bool accumulates(const ir::Op& op, const ir::Operand& operand, const ExecutePlan& plan) {
-  for (const AxisId axis : op.axes.ids()) {
-    const auto position = axis;
-    const bool summed =
-        op.axes[axis].role == ir::AxisRole::Reduction && !contains(operand, position);
-    if (summed && (plan.factors[axis] > 1 || plan.pace[axis] > 0)) {
-      return true;
-    }
-  }
-  return false;
+  const auto axes = op.axes.ids();
+  return std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
+    const bool summed = op.axes[axis].role == ir::AxisRole::Reduction && !contains(operand, axis);
+    return summed && (plan.factors[axis] > 1 || plan.pace[axis] > 0);
+  });
 }
 
 /// Bits of a partial sum of what `operand` writes.

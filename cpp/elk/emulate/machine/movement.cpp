@@ -233,7 +233,7 @@ void gather_spread(const Operands& operands, OperandId k, Action action) {
 }
 
 void gather_operand(const Operands& operands, OperandId k) {
-  ChipState& machine = operands.machine();
+  const ChipState& machine = operands.machine();
   if (partition::from_hbm(machine.job.graph, operands.site().op().operands[k])) {
     gather_spread(operands, k, Action::Distribute);
     return;

@@ -154,7 +154,7 @@ class CoverageChecker {
       needs[op.operands[piece.operand].tensor] += piece.bytes;
     }
     for (const ir::Operand& operand : op.operands) {
-      if (spread_by_[operand.tensor] == id && needs.count(operand.tensor) == 0) {
+      if (spread_by_[operand.tensor] == id && !needs.contains(operand.tensor)) {
         needs[operand.tensor] = Bytes{0};
       }
     }

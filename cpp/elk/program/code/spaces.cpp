@@ -117,7 +117,7 @@ bool Spaces::in_place(OpId op, OperandId k) {
                    // count on having what it needs.
   }
   const ir::Op& maker = graph_.ops[producer];
-  const OperandId made = id_at<OperandId>(result_operand(maker, operand.tensor));
+  const auto made = id_at<OperandId>(result_operand(maker, operand.tensor));
   const auto [known, is_new] =
       in_place_.try_emplace({class_of_[producer], static_cast<std::int32_t>(made.value),
                              class_of_[op], static_cast<std::int32_t>(k.value)},

@@ -33,13 +33,11 @@ DimId cut_dim(const partition::Layout& layout, AxisId axis) {
 
 /// Whether each factor leaves a part of its axis to every core (design 3.1).
 bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
-  for (const AxisId a : op.axes.ids()) {
-    const std::int64_t tile = ceil_div(op.axes[a].size, plan.factors[a]);
-    if (ceil_div(op.axes[a].size, tile) != plan.factors[a]) {
-      return false;
-    }
-  }
-  return true;
+  const auto axes = op.axes.ids();
+  return std::all_of(axes.begin(), axes.end(), [&](AxisId axis) {
+    const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
+    return ceil_div(op.axes[axis].size, tile) == plan.factors[axis];
+  });
 }
 
 /// The axis of `op` that must be cut as `cut` cuts the layout's, or -1 if there is none.

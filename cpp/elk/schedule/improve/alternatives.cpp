@@ -65,9 +65,7 @@ std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
     const partition::Layout* layout = problem.resting(operand.tensor, choices);
     const auto plan = follow(node, slot, *layout, problem.chip());
     if (const auto option = plan ? problem.add(reader, *plan) : std::nullopt) {
-      const Bytes most = problem.state(reader, choices[reader]).space;
-      const cost::PlanOption& added = problem.option(reader, {.option = *option, .state = 0});
-      return Choice{.option = *option, .state = largest_state(added, most)};
+      return Choice{.option = *option, .state = 0};
     }
   }
   return std::nullopt;

@@ -192,9 +192,7 @@ class Carry {
           partition::layout(problem_.graph(), node(other), other_slot,
                             problem_.option(other, choices_[other]).plan, problem_.chip());
       const auto plan = follow(node(op), slot, layout, problem_.chip());
-      if (const auto option = plan ? problem_.add(op, *plan) : std::nullopt) {
-        found->second = *option;
-      }
+      found->second = plan ? problem_.add(op, *plan) : std::nullopt;
     }
     if (found->second) {
       take(op, *found->second);

@@ -87,7 +87,7 @@ class Reconciler {
     bool changed = false;
     bool moved = false;
     for (const OpId op : claims_.ids()) {
-      Claim& claim = claims_[op];
+      const Claim& claim = claims_[op];
       const bool stays = claim.now != nullptr && fits(op, *claim.now);
       if (!stays) {
         const Choice before = choices_[op];

@@ -24,8 +24,8 @@ struct IdlePoint {
 
 /// What Algorithm 1 of T10 makes of a model on a chip without HBM.
 struct Reconciliation {
-  std::vector<IdlePoint> explored = {};  // points that fit, in the order of the steps
-  Table<OpId, Choice> best;              // the fastest of them, or what needs least where none fits
+  std::vector<IdlePoint> explored;  // points that fit, in the order of the steps
+  Table<OpId, Choice> best;         // the fastest of them, or what needs least where none fits
   double seconds = std::numeric_limits<double>::infinity();  // of `best`; infinite: none fits
 };
 
