@@ -208,8 +208,8 @@ _PLAN_FILES = (
     "| chip, graph, cuts, divisors, order of instructions, buffers | by the core's own rules, "
     "those of `Plan.check` among them |",
     "| cores, steps, spaces, bytes (of tensors, from HBM, over links, exchanged, sent between "
-    "chips), orders and numbers of preloads, repeats, columns of fronts, sums and totals | worked "
-    "out again and compared |",
+    "chips), orders and numbers of preloads, repeats, columns of fronts and of explored points, "
+    "sums and totals | worked out again and compared |",
     "| times | an instruction begins when the program reaches it, the last end is the total, parts "
     "add up; bytes take what rates leave, executes what they compute, corners of the bound are "
     "not above it |",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import elk
@@ -94,3 +96,35 @@ def test_policies_build_on_one_another_without_hbm() -> None:
             for policy in ("basic", "t10", "elk-dyn", "elk-full")
         ]
         assert taken == sorted(taken, reverse=True)
+
+
+def test_a_plan_file_has_the_points_that_t10_explored(tmp_path: Path) -> None:
+    model = elk.load_model(MODELS["encoder"], bindings=feeds_of(MODELS["encoder"])[1])
+    plan = elk.compile(model, bare("24 KiB"), policy="t10")
+    explored = plan.to_json()["search"]["explored"]
+    assert len(explored["time_s"]) > 1
+    assert explored["idle_bytes"] == sorted(explored["idle_bytes"])
+    assert min(explored["time_s"]) == pytest.approx(plan.latency_s, rel=0.05)
+    path = tmp_path / "plan.elkplan"
+    plan.save(path)
+    assert elk.load_plan(path).to_json()["search"]["explored"] == explored
+    basic = elk.compile(model, bare("24 KiB"), policy="basic").to_json()
+    assert "explored" not in basic["search"]
+
+
+def test_a_plan_file_with_impossible_explored_points_is_refused(tmp_path: Path) -> None:
+    model = elk.load_model(MODELS["encoder"], bindings=feeds_of(MODELS["encoder"])[1])
+    right = elk.compile(model, bare("24 KiB"), policy="t10").to_json()
+    path = tmp_path / "plan.json"
+    for key, value, rule in (
+        ("idle_bytes", [8], "as long as time_s"),
+        ("peak_bytes", [], "as long as time_s"),
+        ("idle_bytes", [24 << 10] * len(right["search"]["explored"]["time_s"]), "peak_bytes"),
+        ("peak_bytes", [25 << 10] * len(right["search"]["explored"]["time_s"]), "the SRAM"),
+    ):
+        explored = {**right["search"]["explored"], key: value}
+        wrong = {**right, "search": {**right["search"], "explored": explored}}
+        wrong.pop("digest", None)
+        path.write_text(json.dumps(wrong), encoding="utf-8")
+        with pytest.raises(elk.PlanFileError, match=f"search.explored.*{rule}"):
+            elk.load_plan(path)

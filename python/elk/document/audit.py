@@ -50,6 +50,7 @@ def audited(document: PlanDocument) -> PlacedProgram:
     audit.preloads()
     audit.idle()
     audit.fronts()
+    audit.explored()
     audit.totals()
     check_times(document)
     return program
@@ -216,6 +217,21 @@ class _Audit:
         for key in ("steps", "cores", "space_bytes", "compute_s"):
             path = ("fronts", op["front"], key, op["choice"])
             same(front[key][op["choice"]], op["execute"][key], path, f"that of op {i}")
+
+    def explored(self) -> None:
+        """Points of T10's trade of memory: columns of one length, within the SRAM of a core."""
+        if (found := self._document["search"].get("explored")) is None:
+            return
+        at = ("search", "explored")
+        count, most = len(found["time_s"]), self._chip.core.sram_bytes
+        if self._chip.hbm or not count:
+            raise refusal(at, found, "left out where no idle memory was traded")
+        for key in ("idle_bytes", "peak_bytes"):
+            same(len(found[key]), count, (*at, key), f"as long as time_s: {count}")
+        points = zip(found["idle_bytes"], found["peak_bytes"], strict=True)
+        for i, (idle, peak) in enumerate(points):
+            at_most(idle, peak, (*at, "idle_bytes", i), "peak_bytes")
+            at_most(peak, most, (*at, "peak_bytes", i), "the SRAM of a core")
 
     def totals(self) -> None:
         """Sums over the whole plan, and what bounds it."""

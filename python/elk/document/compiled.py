@@ -12,7 +12,6 @@ from elk.document.listing import PlacedProgram
 from elk.document.ops import OpRows
 from elk.document.schema import (
     SCHEMA,
-    AimRow,
     BoundsRow,
     BufferRow,
     FrontRow,
@@ -22,10 +21,9 @@ from elk.document.schema import (
     PlanDocument,
     PredictedRow,
     RepeatRow,
-    SearchPod,
-    SearchRow,
     StoreTimesRow,
 )
+from elk.document.searched import AimRow, SearchPod, SearchPoints, SearchRow
 from elk.document.sections import Sections
 from elk.document.simulated import How, run_program
 from elk.emulation.parts import EmulatedPlan
@@ -234,6 +232,7 @@ class CompiledPlan:
                 "complete": orders.complete,
                 "edit_distance": orders.edit_distance,
             },
+            **_explored(search.explored),
             **_aimed(self.plan.aimed),
             "stopped": self.stopped,
             "seconds": self.seconds,
@@ -297,6 +296,14 @@ class CompiledPlan:
             _front([axis.name for axis in ops[first[i]].axes], front, self._chips)
             for i, front in enumerate(self.plan.fronts)
         ]
+
+
+def _explored(points: list[tuple[int, int, float]]) -> SearchPoints:
+    """What a trade of idle for active memory explored; nothing to say where there was none."""
+    if not points:
+        return {}
+    idle, peak, seconds = (list(column) for column in zip(*points, strict=True))
+    return {"explored": {"idle_bytes": idle, "peak_bytes": peak, "time_s": seconds}}
 
 
 def _aimed(aimed: _core.Aimed | None) -> AimRow:
