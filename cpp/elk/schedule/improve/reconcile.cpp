@@ -36,7 +36,7 @@ class Reconciler {
         choices_(problem.front_of().size(), Choice{.option = 0, .state = 0}) {
     fronts_.reserve(problem.fronts().size());
     for (const cost::Front& front : problem.fronts()) {
-      fronts_.push_back(idle_choices(front, contention, Gathers::Everything));
+      fronts_.push_back(idle_choices(front, contention, limits.gathers));
     }
     for (const OpId op : claims_.ids()) {
       Claim& claim = claims_[op];
@@ -183,9 +183,11 @@ std::vector<Proposal> reconciled(const Problem& problem, const Contention& conte
   std::vector<Proposal> result;
   for (const std::int64_t unused : tuning::kUnusedParts) {
     const Bytes left = limits.room - Bytes{limits.room.value / tuning::kPartsOfRoom * unused};
-    Reconciliation found =
-        reconcile(problem, contention,
-                  {.room = left, .active = std::min(left, limits.active), .what = limits.what});
+    Reconciliation found = reconcile(problem, contention,
+                                     {.room = left,
+                                      .active = std::min(left, limits.active),
+                                      .what = limits.what,
+                                      .gathers = limits.gathers});
     result.push_back({.choices = std::move(found.best),
                       .space = {.room = left, .preload_room = left, .not_before = {}}});
   }

@@ -10,6 +10,7 @@
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/schedule/timing/allocate.hpp"
+#include "elk/schedule/timing/idle.hpp"
 #include "elk/schedule/timing/proposal.hpp"
 
 namespace elk::schedule {
@@ -37,6 +38,7 @@ struct ReconcileLimits {
   Bytes room;
   Bytes active;  // what an execute and what lives take at most; `room`: whatever idle memory leaves
   Explore what = Explore::All;
+  Gathers gathers = Gathers::Everything;
 };
 
 /// Starts with every op at its least idle memory, and gives more to one op at a time: to the one

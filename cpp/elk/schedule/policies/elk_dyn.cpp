@@ -30,12 +30,14 @@ void propose_induced(Searcher& search) {
                    .space = {.room = room, .preload_room = room, .not_before = {}}});
 }
 
-/// On a chip without HBM, T10's trade where executes have a part of the room: the best parts.
-void propose_reconciled(Searcher& search) {
+/// On a chip without HBM, T10's trade where executes have a part of the room: the best parts, by
+/// what plans take where they gather all that they read or, as `gathers` says, nothing.
+void propose_reconciled(Searcher& search, Gathers gathers) {
   const Bytes room = search.room();
   std::vector<ReconcileLimits> parts;
   for (std::int64_t part = 1; part < tuning::kSplitsTried; ++part) {
-    parts.push_back({.room = room, .active = {room.value / tuning::kSplitsTried * part}});
+    parts.push_back(
+        {.room = room, .active = {room.value / tuning::kSplitsTried * part}, .gathers = gathers});
   }
   const std::vector<double> seconds = parallel_map(
       parts,
@@ -78,8 +80,9 @@ void propose_polished(Searcher& search) {
       best.push_back(one.proposal);
     }
   }
-  std::int64_t left =
-      chip::routed(search.problem().chip()) ? tuning::kPolishOnGrid : tuning::kPolish;
+  const chip::Chip& chip = search.problem().chip();
+  const std::int64_t beside = chip::routed(chip) ? tuning::kPolishOnGrid : tuning::kPolish;
+  std::int64_t left = chip.hbm ? beside : tuning::kPolishAtRest;
   for (std::size_t i = 0; mechanisms().polish && i < best.size() && left > 0 && !search.stopped();
        ++i) {
     left -= polish(search.problem(), best[i], search.contention(),
@@ -102,7 +105,8 @@ void propose<Policy::ElkDyn>(Searcher& search) {
     });
   }
   if (!search.problem().chip().hbm) {
-    propose_reconciled(search);
+    propose_reconciled(search, Gathers::Everything);
+    propose_reconciled(search, Gathers::Nothing);
   }
   propose_carried(search);
   propose_polished(search);

@@ -133,6 +133,9 @@ inline constexpr std::int64_t kPolish = 1'500'000;
 /// hand, not measured.
 inline constexpr std::int64_t kPolishOnGrid = 2 * tuning::kPolish;
 
+/// Work that polishing may take without HBM, where proposals differ more. Chosen by hand.
+inline constexpr std::int64_t kPolishAtRest = 4 * tuning::kPolish;
+
 /// Parts of the room that chains from the best start leave unused: buffers in whole ranges of
 /// addresses need more than their sum (docs/decisions/schedule.md). Chosen by hand.
 inline constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};

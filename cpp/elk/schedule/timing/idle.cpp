@@ -39,11 +39,13 @@ std::vector<IdleChoice> idle_choices(const cost::Front& front, const Contention&
     const cost::PlanOption& plan = front.options[option];
     for (std::size_t k = 0; k < plan.states.size(); ++k) {
       const cost::PreloadState& state = plan.states[k];
-      all.push_back({.choice = {.option = static_cast<std::int32_t>(option),
-                                .state = static_cast<std::int32_t>(k)},
-                     .idle = state.space,
-                     .active = plan.footprint.space - (state.space - state.spread),
-                     .seconds = contention.seconds(work(plan, state, plan.gather))});
+      all.push_back(
+          {.choice = {.option = static_cast<std::int32_t>(option),
+                      .state = static_cast<std::int32_t>(k)},
+           .idle = state.space,
+           .active = plan.footprint.space - (state.space - state.spread),
+           .seconds = contention.seconds(
+               work(plan, state, gathers == Gathers::Nothing ? cost::kNoExchange : plan.gather))});
     }
   }
   std::sort(all.begin(), all.end(), [](const IdleChoice& a, const IdleChoice& b) {

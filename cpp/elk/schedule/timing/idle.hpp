@@ -41,6 +41,7 @@ struct IdleChoice {
 /// What a choice of a front gathers when it is held against others.
 enum class Gathers : std::uint8_t {
   Everything,  // as if nothing it reads were in place
+  Nothing,     // as if all it reads were in place
   Perhaps,     // nothing, against others that gather everything: which it will is not known
 };
 
