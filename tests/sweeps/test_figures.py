@@ -1,4 +1,4 @@
-"""The figures of ELK's paper: which there are, what they write, which claims they hold."""
+"""The figures of papers: which there are, what they write, which claims they hold."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import pytest
 from elk import figures
 from elk.cli import main
 from elk.errors import InvalidInputError
-from elk.figures import decoding, hbm, links, training
+from elk.figures import decoding, hbm, links, t10_llms, t10_memory, t10_models, training
 from elk.figures.figure import SAME, Rows, Study, compared, holds
 from elk.figures.steadiest import taut
 from sampling import few_then
 
 Axes = dict[str, list[Any]]
-PAGE = Path(__file__).parents[2] / "docs" / "elk_figures.md"
+DOCS = Path(__file__).parents[2] / "docs"
 NUMBERS = (5, 6, 7, 8, 12, 16, 17, 18, 19, 20, 21, 22, 23, 24)
+OF_T10 = (12, 13, 16, 17, 18, 19, 20, 22, 23)
 # What the paper claims, as it prints it, by figure.
 CLAIMED = {
     "elk-17": {"1.87", "1.93", "1.37", "1.49", "94.84"},
@@ -35,10 +36,12 @@ CLAIMED = {
 }
 
 
-def test_the_registry_has_every_figure_and_table_of_the_paper() -> None:
+def test_the_registry_has_every_figure_and_table_of_the_papers() -> None:
     wanted = {f"elk-{number}" for number in NUMBERS} | {"elk-table-2"}
+    wanted_of_t10 = {f"t10-{number}" for number in OF_T10}
     known = figures.figures()
-    assert set(known) >= wanted
+    assert set(known) >= wanted | wanted_of_t10
+    assert {figure.name for figure in figures.of_page("t10")} == wanted_of_t10
     assert [name for name, figure in known.items() if figure.name != name] == []
     assert all(figure.shows.endswith(".") for figure in known.values())
 
@@ -48,17 +51,18 @@ def test_a_wrong_name_is_refused_with_those_there_are() -> None:
         figures.get("elk-91")
 
 
-def test_the_page_has_every_claim_with_a_verdict() -> None:
-    """The page is written by `elk paper run --all`."""
-    sections = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
-    known = figures.figures()
+@pytest.mark.parametrize("page", ["elk"])
+def test_a_page_has_every_claim_with_a_verdict(page: str) -> None:
+    """A page is written by `elk paper run` with its name."""
+    sections = (DOCS / f"{page}_figures.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    known = {figure.name: figure for figure in figures.of_page(page)}
     by_title = {figure.title: name for name, figure in known.items()}
     rows = {}
     for section in sections:
         title, *lines = section.splitlines()
         table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
         rows[by_title[title]] = table[2:]
-        assert f"({by_title[title]}.png)" in section.replace("elk_figures/", "")
+        assert f"({by_title[title]}.png)" in section.replace(f"{page}_figures/", "")
     assert set(rows) == set(known)
     for name, claims in rows.items():
         assert claims, name
@@ -145,8 +149,66 @@ def test_the_steadiest_rate_is_a_straight_line_where_there_is_room() -> None:
     assert (ends, rates) == ([1.0, 2.0, 3.0], [1.5, 3.5, 1.0])
 
 
+def test_a_chip_is_shown_up_to_the_first_batch_that_fits_under_no_policy() -> None:
+    rows = [
+        {"model": "a", "batch": batch, "policy": policy, "status": status}
+        for batch, statuses in {1: "dd", 2: "di", 4: "ii", 8: "ii"}.items()
+        for policy, status in zip(("t10", "vgm"), statuses, strict=True)
+    ]
+    table = pd.DataFrame(rows).replace({"d": "done", "i": "infeasible"})
+    assert sorted(set(t10_models._fitting(table)["batch"])) == [1, 2, 4]
+
+
+def of_t10(latency_s: dict[str, float]) -> Rows:
+    axes: Axes = {"model": ["a", "b"], "batch": [1, 2], "policy": list(latency_s)}
+    return swept(axes, latency_s)
+
+
+def test_t10_is_held_against_roller() -> None:
+    rows = of_t10({t10_models.BASELINE: 1.69, t10_models.OURS: 1.0, "elk-full": 0.9})
+    claims = t10_models.speed_claims(rows)
+    assert [claim.ours for claim in claims] == ["1.69", "1.69"]
+    assert claims[0].verdict == SAME
+    assert claims[1].verdict.startswith("differs because")
+
+
+def test_shares_of_transfers_are_their_least_and_most() -> None:
+    rows = of_t10(dict.fromkeys(t10_models.T10_POLICIES, 1.0)).done
+    rows = rows[rows["policy"] != "elk-full"]
+    theirs = rows["policy"] == t10_models.BASELINE
+    shares = theirs.map({True: 50.0, False: 8.0}) + (rows["batch"] - 1) * theirs.map(
+        {True: 24.0, False: 35.0}
+    )
+    claims = t10_models.share_claims(rows.assign(transfer_share=shares))
+    assert {claim.verdict for claim in claims} == {SAME}
+
+
+def test_a_gpu_takes_what_its_peaks_leave() -> None:
+    import elk  # noqa: PLC0415 - beside its only user
+    from elk import models  # noqa: PLC0415 - beside its only user
+
+    model = models.get("nerf-t10")
+    few, many = (elk.load_model(model, bindings={"rows": rows}) for rows in (64, 1 << 20))
+    weights = few.facts.weight_bytes / 2000e9
+    assert t10_llms.roofline_s(few.graph) == pytest.approx(weights, rel=0.1)
+    # Activations of 128 MB are written and read again.
+    assert t10_llms.roofline_s(many.graph) > 10 * (1 << 20) * 64 * 2 / 2000e9
+
+
+def test_idle_memory_that_no_op_names_is_an_even_share_of_weights() -> None:
+    operand = {"tensor": "w", "bytes": 1000, "home": "weight"}
+    other = {"tensor": "x", "bytes": 4000, "home": "activation"}
+    op: dict[str, Any] = {"idle": None, "operands": [operand, other]}
+    plan: Any = {"ops": [op, op], "predicted": {"total_s": 2.0}, "chip": {"core": {"count": 64}}}
+    assert t10_memory._final(plan) == {"idle_bytes": 16, "time_s": 2.0}
+    op["idle"] = {"space_bytes": 40}
+    assert t10_memory._final(plan)["idle_bytes"] == 80
+
+
 @pytest.mark.slow
-@few_then(["elk-6"], ["elk-6", "elk-12", "elk-22"])
+@few_then(
+    ["elk-6", "t10-17"], ["elk-6", "elk-12", "elk-22", *(f"t10-{number}" for number in OF_T10)]
+)
 def test_quick_figures_are_data_pictures_and_a_page(
     cases: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,15 +216,19 @@ def test_quick_figures_are_data_pictures_and_a_page(
     assert main([*words, "--out", str(tmp_path)]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert list(printed) == cases
-    folder = tmp_path / "elk_figures"
     for name in printed:
+        folder = tmp_path / f"{name.partition('-')[0]}_figures"
         table = pd.read_csv(folder / f"{name}.csv")
         assert len(table) == len(pd.read_parquet(folder / f"{name}.parquet"))
         assert len(table)
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"</svg>" in (folder / f"{name}.svg").read_bytes()
-    page = (tmp_path / "elk_figures.md").read_text(encoding="utf-8")
-    assert page.count("Made with --quick") == len(printed)
+    for page in ("elk", "t10"):
+        text = (tmp_path / f"{page}_figures.md").read_text(encoding="utf-8")
+        count = sum(name.startswith(page) for name in printed)
+        assert text.count("Made with --quick") == text.count(f"]({page}_figures/") == count
     if "elk-22" in printed:  # Nothing is done again: the store has the points.
         study = Study(folder=tmp_path / "stores", workers=0, quick=True)
-        assert len(links.rates(study).done) == len(pd.read_csv(folder / "elk-22.csv"))
+        assert len(links.rates(study).done) == len(
+            pd.read_csv(tmp_path / "elk_figures" / "elk-22.csv")
+        )

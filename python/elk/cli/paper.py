@@ -1,4 +1,4 @@
-"""`elk paper`: the figures of ELK's paper, made again, with the paper's claims beside ELK's."""
+"""`elk paper`: figures of papers, made again, with each paper's claims beside ELK's."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ACTIONS = ("list", "run")
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="list | run FIGURE...", help="What there is, or what to make."),
+    typer.Argument(metavar="list | run FIGURE|elk|t10...", help="What there is, or what to make."),
 ]
-Every = Annotated[bool, typer.Option("--all", help="Make all figures.")]
+Every = Annotated[bool, typer.Option("--all", help="Make all figures of all papers.")]
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where to write them.")]
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Processes of sweeps; one a core by default.")
@@ -41,9 +41,10 @@ def paper_command(
     quick: Quick = False,
     json: AsJson = False,
 ) -> None:
-    """Make the figures of ELK's paper again, and print its claims beside ELK's numbers.
+    """Make figures of ELK's and T10's papers again, with their claims beside ELK's numbers.
 
-    What was interrupted goes on where it stopped: sweeps lie in FOLDER/stores.
+    The name of a paper, elk or t10, stands for all its figures. What was interrupted goes on where
+    it stopped: sweeps lie in FOLDER/stores.
     """
     from elk import figures  # noqa: PLC0415 help does not wait for it
 
@@ -56,7 +57,9 @@ def paper_command(
         raise InvalidInputError(
             "no figure is named", code="usage", remedy="see elk paper list, or give --all"
         )
-    chosen = [*figures.figures().values()] if every else [figures.get(name) for name in names]
+    chosen = [figure for name in names for figure in figures.of_page(name) or [figures.get(name)]]
+    if every:
+        chosen = [*figures.figures().values()]
     _run(chosen, out, workers, quick=quick, as_json=json)
 
 
@@ -82,7 +85,8 @@ def _run(
     if as_json:
         print_json(found)
     else:
-        typer.echo(f"{out / 'elk_figures.md'} has the page")
+        for page in dict.fromkeys(figure.page for figure in chosen):
+            typer.echo(f"{out / f'{page}_figures.md'} has the page")
 
 
 def _print(written: Written) -> None:

@@ -1,4 +1,4 @@
-"""The figures of ELK's paper, each a sweep or a compile of ELK's own: `elk paper`."""
+"""The figures of papers, each a sweep or a compile of ELK's own: `elk paper`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from elk.base.choices import one_of
 if TYPE_CHECKING:
     from elk.figures.figure import PaperFigure
 
-# Modules that have a tuple `FIGURES`, in the order of the paper.
+# Modules that have a tuple `FIGURES`, in the order of ELK's paper, then of T10's.
 _MODULES: Final = (
     "tradeoffs",
     "accuracy",
@@ -21,16 +21,18 @@ _MODULES: Final = (
     "cores",
     "training",
 )
+_OF_T10: Final = ("t10_models", "t10_operators", "t10_memory", "t10_cores", "t10_llms")
 
 
 def figures() -> dict[str, PaperFigure]:
-    """All figures by name, in the order of the paper.
+    """All figures by name, in the order of their papers.
 
     Example:
-        >>> list(elk.figures.figures())[-1]
-        'elk-24'
+        >>> list(elk.figures.figures())[0]
+        'elk-5'
     """
-    modules = (importlib.import_module(f"elk.figures.{name}") for name in _MODULES)
+    names = (*_MODULES, *_OF_T10)
+    modules = (importlib.import_module(f"elk.figures.{name}") for name in names)
     return {figure.name: figure for module in modules for figure in module.FIGURES}
 
 
@@ -42,3 +44,13 @@ def get(name: str) -> PaperFigure:
     """
     known = figures()
     return known[one_of("figure", name, tuple(known))]
+
+
+def of_page(page: str) -> list[PaperFigure]:
+    """The figures on the page of a paper, in the order of the paper.
+
+    Example:
+        >>> elk.figures.of_page("t10")[0].name
+        't10-12'
+    """
+    return [figure for figure in figures().values() if figure.page == page]

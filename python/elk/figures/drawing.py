@@ -36,11 +36,13 @@ def lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, *, scale: tuple[float, f
 
 
 def bars(ax: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
-    """Bars side by side in groups, one for each key of `heights`."""
+    """Bars side by side in groups, one for each key of `heights`; a cross where one is NaN."""
     width = 0.8 / len(heights)
     for i, (name, values) in enumerate(heights.items()):
         at = np.arange(len(groups)) + (i - (len(heights) - 1) / 2) * width
         ax.bar(at, values, width, label=name, color=COLOURS.get(name))
+        for x in at[np.isnan(values)]:
+            ax.text(x, 0.01, "x", ha="center", transform=ax.get_xaxis_transform())
     ax.set_xticks(np.arange(len(groups)), groups)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from elk.plan.plan import Plan
     from elk.points.space import SpaceLike
 
 SAME: Final = "same"
@@ -100,12 +102,29 @@ class PaperFigure:
         title: What it is called here.
         shows: What the paper shows in it.
         make: Makes ELK's.
+        page: Which paper's page it is on.
     """
 
     name: str
     title: str
     shows: str
     make: Callable[[Study], Made]
+    page: str = "elk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """A plan that starts from nothing, and how long it took to find.
+
+    Attributes:
+        plan: The plan.
+        wall_s: Seconds that passed.
+        cpu_s: CPU time of all threads.
+    """
+
+    plan: Plan
+    wall_s: float
+    cpu_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,16 +141,55 @@ class Study:
     workers: int | None = None
     quick: bool = False
 
-    def model(self, name: str, phase: str | None = None) -> onnx.ModelProto:
-        """A model of `elk.models`, cut to one layer where the study is quick."""
-        return models.get(name, phase, layers=_QUICK_LAYERS if self.quick else None)
+    def model(
+        self,
+        name: str,
+        phase: str | None = None,
+        *,
+        layers: int | None = None,
+        body: bool = False,
+    ) -> onnx.ModelProto:
+        """A model of `elk.models`, cut to one layer where it has layers and the study is quick."""
+        has_layers = "layers" in {field.name for field in fields(models.config(name))}
+        cut = _QUICK_LAYERS if self.quick and has_layers else layers
+        return models.get(name, phase, layers=cut, body=body)
+
+    def plan(
+        self, model: Any, chip: Any, bindings: Mapping[str, int], policy: str, **options: Any
+    ) -> Timed:
+        """A plan that starts from nothing, with the time that it took; in no store.
+
+        Args:
+            model: The model.
+            chip: The chip.
+            bindings: Sizes of the model's dimensions.
+            policy: The policy.
+            options: More options of `elk.compile`.
+        """
+        from elk.model.model import load_model  # noqa: PLC0415 - `elk paper list` needs no models
+        from elk.plan.planning import compile as plan_of  # noqa: PLC0415 - few figures plan
+
+        loaded = load_model(model, bindings=dict(bindings))
+        start, spent = time.perf_counter(), time.process_time()
+        plan = plan_of(loaded, chip, policy=policy, progress=False, **options)
+        wall_s, cpu_s = time.perf_counter() - start, time.process_time() - spent
+        return Timed(plan=plan, wall_s=wall_s, cpu_s=cpu_s)
 
     def few(self, values: Iterable[Any]) -> list[Any]:
         """The values of an axis; the first and the last of them where the study is quick."""
         chosen = list(values)
         return [chosen[0], chosen[-1]] if self.quick and len(chosen) > 1 else chosen
 
-    def sweep(self, name: str, space: SpaceLike, model: Any, chip: Any, **given: Any) -> Rows:
+    def sweep(
+        self,
+        name: str,
+        space: SpaceLike,
+        model: Any,
+        chip: Any,
+        *,
+        keep: Iterable[str] = (),
+        **given: Any,
+    ) -> Rows:
         """The points of a sweep that are done; its store is `name`, quick or not.
 
         Args:
@@ -139,13 +197,15 @@ class Study:
             space: The axes.
             model: The model, unless it is an axis.
             chip: The chip, unless it is an axis.
+            keep: Results that are kept beside those of all figures.
             given: Keywords of `elk.sweep`.
         """
         from elk.sweeps.entry import sweep  # noqa: PLC0415 - `elk paper list` needs no sweeps
 
         self.folder.mkdir(parents=True, exist_ok=True)
         store = self.folder / f"{name}{'-quick' if self.quick else ''}.elksweep"
-        found = sweep(model, chip, space, store=store, workers=self.workers, keep=_COLUMNS, **given)
+        kept = (*_COLUMNS, *keep)
+        found = sweep(model, chip, space, store=store, workers=self.workers, keep=kept, **given)
         return Rows(found.to_pandas(), tuple(found.axes))
 
 

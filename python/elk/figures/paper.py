@@ -1,4 +1,4 @@
-"""Makes figures and writes them: data, pictures, and a page with the paper's claims."""
+"""Makes figures and writes them: data, pictures, and a page with each paper's claims."""
 
 from __future__ import annotations
 
@@ -16,14 +16,25 @@ from elk.figures.figure import SAME, Claim, Made, PaperFigure, Study
 if TYPE_CHECKING:
     import pandas as pd
 
-_PAGE: Final = "elk_figures.md"
-_HEAD: Final = """# ELK's figures
+_ELK: Final = """# ELK's figures
 
 The figures and tables of the ELK paper, made again by ELK: every number here is printed by
-`elk paper run --all --out FOLDER`, which writes this page, and for each figure its data (CSV and
+`elk paper run elk --out FOLDER`, which writes this page, and for each figure its data (CSV and
 Parquet) and its picture. `elk paper list` says which there are, `elk paper run elk-19` makes one.
 Nothing is tuned to the paper; a number within a tenth of its is called the same.
 """
+_T10: Final = """# T10's figures
+
+Figures of the T10 paper (Liu et al., SOSP 2024), made again by ELK: every number here is printed by
+`elk paper run t10 --out FOLDER`, which writes this page, and for each figure its data (CSV and
+Parquet) and its picture. The paper measured an IPU; here its chip is preset `ipu-mk2`, planned and
+simulated. `t10` is the paper's algorithm among ELK's policies, `elk-full` is what ELK does with the
+same chip, and `vgm` stands for compilers that see the cores' memories as one, such as Roller: it
+spreads every tensor evenly over all cores and runs each operator in rounds of load, compute and
+store. Nothing is tuned to the paper; a number within a tenth of its is called the same.
+"""
+PAGES: Final = {"elk": _ELK, "t10": _T10}
+"""How the page of each paper begins; its figures are those of this `PaperFigure.page`."""
 _QUICK: Final = "Made with --quick: one layer, few points, nothing to hold against the paper."
 _NAMES: Final = ("claim", "paper", "ours", "verdict")
 
@@ -52,24 +63,30 @@ def run(figures: Sequence[PaperFigure], out: Path, study: Study) -> Iterator[Wri
     """Makes figures one after another and writes each as soon as it is made.
 
     In `out`: `elk_figures/NAME.csv`, `.parquet`, `.png` and `.svg`, and the page `elk_figures.md`
-    of all of these figures once the last one is made.
+    of all of these figures once the last one is made; those of T10 in `t10_figures`.
 
     Raises:
         MissingPackageError: pandas, pyarrow or matplotlib is not installed.
         OutputFileError: a file cannot be written.
     """
     _check_packages()
-    folder = out / _PAGE.removesuffix(".md")
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = [_HEAD]
+    parts: dict[str, list[str]] = {}
     for figure in figures:
         made = figure.make(study)
+        folder = out / _folder(figure)
+        folder.mkdir(parents=True, exist_ok=True)
         _write(made, folder / figure.name)
         note = f"{made.note.strip()} {_QUICK if study.quick else ''}".strip()
         written = Written(figure.name, note, [] if study.quick else made.claims())
-        parts.append(_section(figure, written))
+        parts.setdefault(figure.page, [PAGES[figure.page]]).append(_section(figure, written))
         yield written
-    atomic_file.write_bytes(out / _PAGE, "\n".join(parts).encode(), "the page")
+    for page, texts in parts.items():
+        path = out / f"{page}_figures.md"
+        atomic_file.write_bytes(path, "\n".join(texts).encode(), "the page")
+
+
+def _folder(figure: PaperFigure) -> str:
+    return f"{figure.page}_figures"
 
 
 def _cells(claim: Claim) -> tuple[str, str, str, str]:
@@ -115,7 +132,7 @@ def _section(figure: PaperFigure, written: Written) -> str:
     same = sum(claim.verdict == SAME for claim in written.claims)
     table = [_line(_NAMES), _line(["---"] * len(_NAMES)), *map(_line, rows)] if rows else []
     count = f"Same: {same} of {len(rows)}." if rows else ""
-    picture = f"![{figure.title}]({_PAGE.removesuffix('.md')}/{figure.name}.png)"
+    picture = f"![{figure.title}]({_folder(figure)}/{figure.name}.png)"
     parts = [f"## {figure.title}", figure.shows, picture, written.note, "\n".join(table), count]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-import time
 from typing import TYPE_CHECKING, Any, Final
 
 from elk.figures.decoding import CHIP, LLMS, PAST
 from elk.figures.drawing import bars
-from elk.figures.figure import Made, PaperFigure, Study, compared, holds
+from elk.figures.figure import Made, PaperFigure, Study, Timed, compared, holds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from elk.plan.plan import Plan
 
 _BATCHES: Final = (16, 32, 64)
 _DIFFUSION: Final = "dit-xl-2"
@@ -50,16 +48,9 @@ _TABLE: Final = {
 }
 
 
-def _compile(study: Study, name: str, batch: int) -> tuple[Plan, float, float]:
-    """A plan that starts from nothing, with the seconds and CPU seconds that it took."""
-    from elk.model.model import load_model  # noqa: PLC0415 - `elk paper list` needs no models
-    from elk.plan.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
-
+def _timed(study: Study, name: str, batch: int) -> Timed:
     sizes = {"batch": batch, **({} if name == _DIFFUSION else PAST)}
-    model = load_model(study.model(name), bindings=sizes)
-    start, spent = time.perf_counter(), time.process_time()
-    plan = compile_plan(model, CHIP, progress=False)
-    return plan, time.perf_counter() - start, time.process_time() - spent
+    return study.plan(study.model(name), CHIP, sizes, "elk-full")
 
 
 def seconds(study: Study) -> Made:
@@ -69,8 +60,9 @@ def seconds(study: Study) -> Made:
     rows: list[dict[str, Any]] = []
     for name in study.few(LLMS):
         for batch in study.few(_BATCHES):
-            _, wall_s, cpu_s = _compile(study, name, batch)
-            rows.append({"model": name, "batch": batch, "wall_s": wall_s, "cpu_s": cpu_s})
+            found = _timed(study, name, batch)
+            spent = {"wall_s": found.wall_s, "cpu_s": found.cpu_s}
+            rows.append({"model": name, "batch": batch, **spent})
     table = pd.DataFrame(rows)
 
     def draw(figure: Figure) -> None:
@@ -106,7 +98,7 @@ def sizes(study: Study) -> Made:
 
     rows: list[dict[str, Any]] = []
     for name in study.few(_TABLE):
-        orders = _compile(study, name, 32)[0]._document["search"]["orders"]
+        orders = _timed(study, name, 32).plan._document["search"]["orders"]
         for at, (letter, (key, what)) in enumerate(_LETTERS.items()):
             paper, ours = _TABLE[name][at], int(orders[key])  # type: ignore[literal-required]
             rows.append(

@@ -30,13 +30,9 @@ _FILLS: Final = {"MinPreload": "#4c78a8", "MaxPreload": "#e45756"}
 
 def _plan(study: Study, name: str) -> PlanDocument:
     """A plan of a few layers by the paper's static policy."""
-    from elk import models  # noqa: PLC0415 - `elk paper list` needs no models
-    from elk.model.model import load_model  # noqa: PLC0415 - few figures plan
-    from elk.plan.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
-
-    given = models.get(name, layers=1 if study.quick else _LAYERS)
-    model = load_model(given, bindings={"batch": 32, **PAST})
-    return compile_plan(model, CHIP, policy="static-paper", progress=False)._document
+    given = study.model(name, layers=_LAYERS)
+    found = study.plan(given, CHIP, {"batch": 32, **PAST}, "static-paper")
+    return found.plan._document
 
 
 def _of_layers(plan: PlanDocument) -> list[OpRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -90,6 +91,10 @@ def _search(key: str) -> Callable[[Outcome], Any]:
     return lambda found: found.document["search"][key]  # type: ignore[literal-required]
 
 
+def _compute_s(found: Outcome) -> float:
+    return math.fsum(op["execute"]["compute_s"] for op in found.document["ops"])
+
+
 def _flops_per_s(found: Outcome) -> float | None:
     return None if found.run is None else found.run.flops / found.run.latency_s
 
@@ -120,6 +125,7 @@ COLUMNS: Final[dict[str, Column]] = {
         lambda found: found.document["bounds"]["ideal_s"] / _latency_s(found),
     ),
     "binds": Column("", "the largest corner of the bound: HBM, execution or links", _binds),
+    "compute_s": Column("s", "executes in their kernels, as planned, in sum", _compute_s),
     "preload_s": Column("s", "only a preload or store", _split("preload")),
     "execute_s": Column("s", "only an execute", _split("execute")),
     "overlapped_s": Column("s", "both, as fast as each alone", _split("overlapped")),
