@@ -43,6 +43,7 @@ def bars(ax: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float]]
         ax.bar(at, values, width, label=name, color=COLOURS.get(name))
         for x in at[np.isnan(values)]:
             ax.text(x, 0.01, "x", ha="center", transform=ax.get_xaxis_transform())
+            ax.set_xlim(-0.5, len(groups) - 0.5)  # Bars alone would leave these groups out.
     ax.set_xticks(np.arange(len(groups)), groups)
 
 

@@ -105,7 +105,7 @@ def _claims(rows: Rows) -> list[Claim]:
         unknown(
             "rate of exchanges lost with more than one chip, %",
             "26 to 33",
-            "bytes that cross between chips are in no column of plans or runs",
+            "the paper does not say over which transfers it takes the mean",
             f"4 chips take {slower.mean():.3g} x the time of one in the mean",
         ),
     ]
