@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 from elk.base.choices import one_of
+from elk.base.policies import POLICIES
 
 if TYPE_CHECKING:
     from elk.figures.figure import PaperFigure
@@ -25,7 +26,7 @@ _OF_T10: Final = ("t10_models", "t10_operators", "t10_memory", "t10_cores", "t10
 
 
 def figures() -> dict[str, PaperFigure]:
-    """All figures by name, in the order of their papers.
+    """All figures whose policies the planner has, by name, in the order of their papers.
 
     Example:
         >>> list(elk.figures.figures())[0]
@@ -33,7 +34,8 @@ def figures() -> dict[str, PaperFigure]:
     """
     names = (*_MODULES, *_OF_T10)
     modules = (importlib.import_module(f"elk.figures.{name}") for name in names)
-    return {figure.name: figure for module in modules for figure in module.FIGURES}
+    listed = (figure for module in modules for figure in module.FIGURES)
+    return {figure.name: figure for figure in listed if {*figure.policies} <= {*POLICIES}}
 
 
 def get(name: str) -> PaperFigure:

@@ -140,5 +140,6 @@ FIGURES: Final = (
         shows="Latency over the number of cores, up to four chips that are seen as one.",
         make=scaling,
         page="t10",
+        policies=T10_POLICIES,
     ),
 )

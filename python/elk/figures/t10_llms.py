@@ -209,6 +209,7 @@ FIGURES: Final = (
         shows="Latency of layers of LLMs over batch sizes, on the chip and on an A100 GPU.",
         make=beside_gpu,
         page="t10",
+        policies=T10_POLICIES,
     ),
     PaperFigure(
         name="t10-23",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elk.figures.drawing import COLOURS
 from elk.figures.figure import Claim, Made, PaperFigure, Study, compared, holds
-from elk.figures.t10_models import BASELINE, CHIP, OURS, WORKLOADS
+from elk.figures.t10_models import BASELINE, CHIP, OURS, T10_POLICIES, WORKLOADS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,5 +137,6 @@ FIGURES: Final = (
         shows="The end-to-end plans that T10 explores, and the final plans of T10 and Roller.",
         make=explored,
         page="t10",
+        policies=T10_POLICIES,
     ),
 )

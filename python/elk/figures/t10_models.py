@@ -243,6 +243,7 @@ FIGURES: Final = (
         shows="Latency of DNN models over batch sizes, and which batches fit on the chip.",
         make=latencies,
         page="t10",
+        policies=T10_POLICIES,
     ),
     PaperFigure(
         name="t10-13",
@@ -250,5 +251,6 @@ FIGURES: Final = (
         shows="Share of the latency in transfers between cores, by model, batch and compiler.",
         make=transfers,
         page="t10",
+        policies=T10_POLICIES,
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elk.figures.drawing import COLOURS, bars
 from elk.figures.figure import Claim, Made, PaperFigure, Study, compared, holds, unknown
-from elk.figures.t10_models import BASELINE, CHIP, OURS, WORKLOADS, Workload
+from elk.figures.t10_models import BASELINE, CHIP, OURS, T10_POLICIES, WORKLOADS, Workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -259,6 +259,7 @@ FIGURES: Final = (
         shows="Time over memory of the plans of representative operators that no other beats.",
         make=fronts,
         page="t10",
+        policies=T10_POLICIES,
     ),
     PaperFigure(
         name="t10-17",
