@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from elk.figures.drawing import COLOURS, bars
@@ -34,12 +34,12 @@ def _document(study: Study, work: Workload, policy: str) -> PlanDocument:
 
 def _heaviest(plan: PlanDocument, count: int) -> list[OpRow]:
     """An operator of each front, of those fronts whose operators take most time together."""
-    spent: Counter[int] = Counter()
+    spent: defaultdict[int, float] = defaultdict(float)
     first: dict[int, OpRow] = {}
     for op in plan["ops"]:
-        spent[op["front"]] += op["execute"]["time_s"]  # type: ignore[assignment]
+        spent[op["front"]] += op["execute"]["time_s"]
         first.setdefault(op["front"], op)
-    return [first[front] for front, _ in spent.most_common(count)]
+    return [first[front] for front in sorted(spent, key=lambda front: -spent[front])[:count]]
 
 
 def fronts(study: Study) -> Made:
