@@ -13,8 +13,8 @@ namespace elk::schedule {
 
 /// The choices of a front that a schedule is likely to want, sorted: the cheapest of those that
 /// take at most half, a quarter and so on of the largest power of two, whether preloads delay the
-/// model or not. More SRAM adds to them and puts out none. Without HBM, least idle memory first: all
-/// that no other choice undercuts in idle and active memory and in time.
+/// model or not. More SRAM adds to them and puts out none. Without HBM, least idle memory first:
+/// all that no other choice undercuts in idle and active memory and in time.
 [[nodiscard]] std::vector<Choice> likely_choices(const Problem& problem, const cost::Front& front,
                                                  const Contention& contention);
 
