@@ -88,6 +88,9 @@ void bind_policies(py::module_& m) {
       .def_readonly("summary", &schedule::PolicyEntry::summary)
       .def_readonly("colour", &schedule::PolicyEntry::colour)
       .def_readonly("counts_energy", &schedule::PolicyEntry::counts_energy)
+      .def_property_readonly(
+          "forecasts",
+          [](const schedule::PolicyEntry& one) { return one.makes == schedule::Makes::Forecast; })
       .def(
           "proposes",
           [](const schedule::PolicyEntry& one, const elk::chip::Chip& chip) {
@@ -197,7 +200,10 @@ void bind_search(py::module_& m) {
       .def_readonly("state", &PlannedOp::state)
       .def_readonly("has_preload", &PlannedOp::has_preload)
       .def_readonly("front", &PlannedOp::front)
-      .def_readonly("choice", &PlannedOp::choice);
+      .def_readonly("choice", &PlannedOp::choice)
+      .def_property_readonly(
+          "rounds", [](const PlannedOp& op) { return std::pair(op.rounds.axis, op.rounds.count); },
+          "The axis that it goes through in rounds, -1 for none, and how many there are.");
 
   using compile::Search;
   py::class_<Search>(m, "Search", "How much was looked at.")
@@ -250,6 +256,7 @@ void bind_figures(py::module_& m) {
       .def_property_readonly("space_bytes",
                              [](const Figures& f) {
                                std::vector<std::int64_t> bytes;
+                               bytes.reserve(f.space.size());
                                for (const elk::Bytes b : f.space) {
                                  bytes.push_back(b.value);
                                }
@@ -264,6 +271,9 @@ void bind_figures(py::module_& m) {
       .def_property_readonly("sent_bytes", [](const Figures& f) { return f.sent.value; });
   m.def("figures", &compile::figures, py::arg("graph"), py::arg("chip"), py::arg("program"),
         py::call_guard<py::gil_scoped_release>(), "The figures of every op of a sound program.");
+  m.def("figures_unmoved", &compile::figures_unmoved, py::arg("graph"), py::arg("chip"),
+        py::arg("program"), py::call_guard<py::gil_scoped_release>(),
+        "The figures of every op of a sound forecast, exchanges left out.");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/ir/rounds.hpp"
 #include "id_casters.hpp"
 #include "pickled.hpp"
 
@@ -361,4 +362,15 @@ void bind_ir(py::module_& m) {
   bind_tensors(m);
   bind_op(m);
   bind_graph(m);
+  m.def(
+      "in_rounds",
+      [](const ir::Graph& graph, const std::vector<std::pair<AxisId, std::int64_t>>& rounds) {
+        Table<OpId, ir::Rounds> all;
+        for (const auto& [axis, count] : rounds) {
+          all.push_back({.axis = axis, .count = count});
+        }
+        return ir::in_rounds(graph, all);
+      },
+      py::arg("graph"), py::arg("rounds"),
+      "`graph` with one round in place of each op: of each the axis, -1 for none, and the count.");
 }

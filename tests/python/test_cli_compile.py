@@ -40,7 +40,7 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "code", "message"),
     [
         ([*GOOD, "--policy", "best"], 2, "policy must be one of"),
-        ([*GOOD, "--policy", "vgm"], 2, "not there yet"),
+        ([*GOOD, "--policy", "vgm"], 2, "without HBM"),
         ([*GOOD, "--pod", "shared"], 2, "pod must be one of"),
         (["compile", NERF, "--chip", "tiny"], 2, "rows"),
         (["compile", NERF, "--chip", "tinny", "--bind", "rows=64"], 2, "tiny"),

@@ -169,7 +169,7 @@ def test_a_mesh_says_what_its_edges_let_through() -> None:
 def test_a_wrong_option_is_refused_by_name(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"policy": "elk-ful"}, "policy must be one of 'elk-full'"),
-        ({"policy": "vgm"}, "'vgm' is not there yet"),
+        ({"policy": "vgm"}, "policy vgm is for chips without HBM"),
         ({"pod": "pool"}, "pod must be one of 'pooled', 'sharded'"),
         ({"threads": 0}, "threads must be an integer above 0"),
         ({"min_core_share": 2.0}, "min_core_share must be a number of at least 0 and at most 1"),

@@ -13,10 +13,7 @@ import pytest
 from emulated_models import MODELS, feeds_of
 from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
-
-
-def bare(sram: str | int, **changes: Any) -> elk.Chip:
-    return elk.chips.get("tiny").replace(hbm=None, sram_bytes=sram, **changes)
+from small_chips import bare
 
 
 def divisors(plan: elk.Plan) -> set[int]:

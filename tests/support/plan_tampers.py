@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 HUGE = 10**18
 VALUES: tuple[Any, ...] = (0, -1, 1, 2007, HUGE, 2**63, float("nan"), None, "", [], "no such", True)
 DELETED = object()
+_FORECASTS = ("ideal", "vgm")
 KeyPath = tuple[str | int, ...]
 
 
@@ -43,10 +44,11 @@ def make_plans(folder: Path) -> None:
         "pooled": (nerf, tiny_pod(2), {"policy": "elk-dyn", "pod": "pooled"}),
         "no_hbm": (nerf, elk.Chip.from_dict(bare), {"policy": "elk-dyn"}),
         "ideal": (nerf, tiny, {"policy": "ideal"}),
+        "vgm": (nerf, elk.Chip.from_dict(bare).replace(sram_bytes="9 KiB"), {"policy": "vgm"}),
     }
     for name, (model, chip, options) in plans.items():
         plan = elk.compile(model, chip, threads=1, **options)  # type: ignore[arg-type]
-        if plan.policy != "ideal":
+        if name not in _FORECASTS:
             plan.simulate()
         plan.save(folder / f"{name}.elkplan")
 
@@ -130,7 +132,7 @@ def outcome(path: Path, right: tuple[Any, ...]) -> str:
 
 def figures(plan: Any) -> tuple[Any, ...]:
     """What a plan says and does: times, the card, what it draws and lists."""
-    if plan.policy == "ideal":
+    if plan.policy in _FORECASTS:
         return plan.latency_s, plan.summary()
     run = plan.simulate(fidelity="symmetric")
     listed = plan.listing(core=0)

@@ -19,3 +19,8 @@ def tiny_pod(chips: int = 4, **changes: Any) -> elk.Chip:
     }
     pod = {**tiny.to_dict(), "chips": chips, "inter_chip": between}
     return elk.Chip.from_dict(pod).replace(name="tiny-pod", **changes)
+
+
+def bare(sram: str | int, **changes: Any) -> elk.Chip:
+    """The tiny chip without HBM, on which a model lives in SRAM."""
+    return elk.chips.get("tiny").replace(hbm=None, sram_bytes=sram, **changes)

@@ -22,7 +22,9 @@
 #include "elk/compile/judge.hpp"
 #include "elk/compile/passes.hpp"
 #include "elk/compile/shortest.hpp"
+#include "elk/compile/vgm.hpp"
 #include "elk/compile/waves.hpp"
+#include "elk/schedule/bound/bounds.hpp"
 #include "elk/shard/pooled.hpp"
 #include "elk/shard/propose.hpp"
 
@@ -188,6 +190,24 @@ Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
       policies_from(options), options.watch);
 }
 
+/// The forecast of vgm, beside the bounds of programs on the same cores.
+Plan compile_vgm(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
+                 const Options& options, BoundsBook& spaces) {
+  Plan plan = vgm(graph, chip, tiles, options);
+  Options lowest = options;
+  lowest.policy = schedule::policies().front().policy;
+  try {
+    static_cast<void>(compile_whole(graph, chip, tiles, lowest, spaces));
+  } catch (const Infeasible&) {
+    if (spaces.bounds.empty()) {
+      throw;
+    }
+  }
+  plan.bounds = schedule::least_bounds(spaces.bounds);
+  plan.bounds.ideal = std::min(to_seconds(plan.predicted.total), spaces.least.value_or(kNoPlan));
+  return plan;
+}
+
 void check_input(const ir::Graph& graph, const chip::Chip& chip) {
   ir::validate(graph);
   chip::validate(chip);
@@ -210,6 +230,9 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMod
                     .wants_ideal = options.policy == schedule::Policy::Ideal,
                     .least = {},
                     .ideal = {}};
+  if (options.policy == schedule::Policy::Vgm) {
+    return compile_vgm(graph, chip, tiles, options, spaces);
+  }
   Options asked = options;
   asked.policy = spaces.wants_ideal ? schedule::highest() : options.policy;
   Plan plan = options.pod == Pod::Pooled || chip.chips == 1

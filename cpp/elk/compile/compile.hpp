@@ -15,6 +15,7 @@
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/ir/rounds.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/improve/orders.hpp"
 #include "elk/schedule/improve/reconcile.hpp"
@@ -50,8 +51,9 @@ struct PlannedOp {
                             // those of the true pair of layouts
   cost::PreloadState state;
   bool has_preload;
-  std::int32_t front;   // in Plan::fronts
-  std::int32_t choice;  // in that front's options
+  std::int32_t front;      // in Plan::fronts
+  std::int32_t choice;     // in that front's options
+  ir::Rounds rounds = {};  // of `option`, under a virtual global memory
 };
 
 struct Search {
@@ -81,7 +83,7 @@ struct Plan {
   std::vector<cost::Front> fronts;     // of the distinct ops
   Table<OpId, std::int32_t> front_of;  // per op
   schedule::Schedule schedule;
-  program::Program program;  // no buffers under `Ideal`
+  program::Program program;  // no buffers where the policy makes forecasts
   schedule::Forecast predicted;
   schedule::Bounds bounds;
   Table<TensorId, DimId> wave_dims;  // of each tensor: the dimension of which it is a wave's
@@ -93,7 +95,7 @@ struct Plan {
   std::optional<Aimed> aimed = std::nullopt;  // none: at latency
   Pod pod = Pod::Pooled;  // how chips work together; one chip is a pod of its own
   // For each policy up to this one, lowest first, the shortest forecast of what it placed;
-  // infinite: nothing. Empty of the ideal.
+  // infinite: nothing. Empty of a forecast.
   std::vector<Seconds> least = {};                  // NOLINT(readability-redundant-member-init)
   std::optional<Seconds> simulated = std::nullopt;  // if plans had to be told apart by simulation
   std::shared_ptr<const sim::Run> run = nullptr;    // at `fidelity(chip)`, if it was asked for

@@ -93,4 +93,14 @@ std::vector<Figures> figures(const ir::Graph& graph, const chip::Chip& chip,
   return result;
 }
 
+std::vector<Figures> figures_unmoved(const ir::Graph& graph, const chip::Chip& chip,
+                                     const program::Program& program) {
+  std::vector<Figures> result;
+  result.reserve(graph.ops.size());
+  for (const OpId op : graph.ops.ids()) {
+    result.push_back(figures_of({graph, graph.ops[op], program.ops[op], chip}));
+  }
+  return result;
+}
+
 }  // namespace elk::compile

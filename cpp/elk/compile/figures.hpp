@@ -25,5 +25,8 @@ struct Figures {
 /// The figures of every op of a program that `program::check` finds sound.
 [[nodiscard]] std::vector<Figures> figures(const ir::Graph& graph, const chip::Chip& chip,
                                            const program::Program& program);
+/// Figures of a program that `program::check_unplaced` finds sound, zeros in place of what moves.
+[[nodiscard]] std::vector<Figures> figures_unmoved(const ir::Graph& graph, const chip::Chip& chip,
+                                                   const program::Program& program);
 
 }  // namespace elk::compile

@@ -63,8 +63,8 @@ std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
                       const cost::Constraints& constraints) {
   KeyWriter out;
   add_cores(chip, out);
-  const auto& [min_core_share, max_padding, thinning, looks] = constraints;
-  out.all(min_core_share, max_padding, thinning, looks);
+  const auto& [min_core_share, max_padding, thinning, looks, stores_every] = constraints;
+  out.all(min_core_share, max_padding, thinning, looks, stores_every);
   for (const bool once : cost::rest_once(graph, op)) {
     out.add(once ? 1 : 0);
   }
@@ -84,8 +84,9 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
     const auto& [flop, sram_byte, link_byte, hbm_byte, chip_byte, idle] = *chip.energy;
     out.all(flop, sram_byte, link_byte, hbm_byte, chip_byte, idle);
   }
-  const auto& [min_core_share, max_padding, thinning, looks] = options.constraints;
-  out.all(options.effort, options.objective, min_core_share, max_padding, thinning, looks);
+  const auto& [min_core_share, max_padding, thinning, looks, stores_every] = options.constraints;
+  out.all(options.effort, options.objective, min_core_share, max_padding, thinning, looks,
+          stores_every);
   out.add(graph.tensors.size());
   for (const ir::Tensor& tensor : graph.tensors) {
     out.all(tensor.name, tensor.dtype, tensor.home, tensor.shape);
@@ -109,19 +110,8 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
   return std::move(out).key();
 }
 
-/// The tensors of a footprint, by their numbers in `op`'s graph.
-std::vector<TensorId> tensors_of(const ir::Op& op) {
-  std::vector<TensorId> result;
-  for (const ir::Operand& operand : op.operands) {
-    if (std::find(result.begin(), result.end(), operand.tensor) == result.end()) {
-      result.push_back(operand.tensor);
-    }
-  }
-  return result;
-}
-
 void set_tensors(const ir::Op& op, cost::Front& front) {
-  const std::vector<TensorId> tensors = tensors_of(op);
+  const std::vector<TensorId> tensors = ir::tensors_of(op);
   for (cost::PlanOption& option : front.options) {
     option.footprint.tensors = tensors;
   }
@@ -159,7 +149,7 @@ cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Ch
 
 cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                            const tile::TileModel& tiles, const cost::Constraints& constraints) {
-  cost::Pricer pricer(graph, op, chip, tiles);
+  cost::Pricer pricer(graph, op, chip, tiles, constraints.stores_every);
   const std::string rates_key = cores_key(graph, op, chip);
   std::optional<tile::TileRates> rates = rates_.find(rates_key);
   if (!rates) {

@@ -23,21 +23,6 @@
 namespace elk::compile {
 namespace {
 
-/// Distinct tensors of an op in order of first operand, as a footprint lists them.
-std::vector<TensorId> distinct_tensors(const ir::Op& op) {
-  std::vector<TensorId> result;
-  for (const ir::Operand& operand : op.operands) {
-    bool seen = false;
-    for (const TensorId tensor : result) {
-      seen = seen || tensor == operand.tensor;
-    }
-    if (!seen) {
-      result.push_back(operand.tensor);
-    }
-  }
-  return result;
-}
-
 PlannedOp planned(const schedule::Problem& problem, OpId op, const schedule::Choice& choice,
                   const schedule::InPlaceCost& in_place) {
   PlannedOp result{.option = problem.option(op, choice),
@@ -49,7 +34,7 @@ PlannedOp planned(const schedule::Problem& problem, OpId op, const schedule::Cho
   option.gather = in_place.gather;
   option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
   option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
-  option.footprint.tensors = distinct_tensors(problem.graph().ops[op]);
+  option.footprint.tensors = ir::tensors_of(problem.graph().ops[op]);
   return result;
 }
 
@@ -65,16 +50,6 @@ schedule::Forecast forecast(const schedule::Problem& problem, const cost::Timeli
   const std::vector<ir::Store> stores = schedule::stores(problem);
   for (std::size_t k = 0; k < times.stores.size(); ++k) {
     result.stores.push_back({.tensor = stores[k].tensor, .store = span(times.stores[k])});
-  }
-  return result;
-}
-
-Search counts(const std::vector<cost::Front>& fronts) {
-  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders = {}};
-  for (const cost::Front& front : fronts) {
-    result.complete += front.counts.complete;
-    result.filtered += front.counts.filtered;
-    result.pareto += front.counts.pareto;
   }
   return result;
 }
@@ -145,6 +120,16 @@ PlanAndIdeal compiled_by(Passes& passes, const Options& options, BoundsBook& spa
 }
 
 }  // namespace
+
+Search counts(const std::vector<cost::Front>& fronts) {
+  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders = {}};
+  for (const cost::Front& front : fronts) {
+    result.complete += front.counts.complete;
+    result.filtered += front.counts.filtered;
+    result.pareto += front.counts.pareto;
+  }
+  return result;
+}
 
 Passes::Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles,
                const Options& options)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "elk/chip/chip.hpp"
 #include "elk/compile/bounds_book.hpp"
@@ -83,6 +84,9 @@ class Passes {
   std::atomic<bool> sound_ = true;
   std::mutex mutex_;
 };
+
+/// Plans of fronts, summed up.
+[[nodiscard]] Search counts(const std::vector<cost::Front>& fronts);
 
 /// What the passes make of a graph and a machine, with the bounds of this space, by what is kept of
 /// other policies if anything is.

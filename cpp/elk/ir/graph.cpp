@@ -203,7 +203,9 @@ class OpChecker {
       picks = std::min(picks, kMaxElements / op_.axes[axis].size) * op_.axes[axis].size;
     }
     const std::int64_t most = std::max(picks, tensor.shape[indirect.dim]);
-    if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= static_cast<double>(most))) {
+    const bool within =
+        indirect.expected_picks >= 0.0 && indirect.expected_picks <= static_cast<double>(most);
+    if (!within) {
       throw InvalidInput(text(where("the index into '"), tensor.name, "' must pick from 0 to ",
                               most, " positions, got ", indirect.expected_picks));
     }
@@ -307,6 +309,16 @@ std::int64_t elements(const Tensor& tensor) {
 }
 
 Bytes bytes(const Tensor& tensor) { return {ceil_div(elements(tensor) * bits(tensor.dtype), 8)}; }
+
+std::vector<TensorId> tensors_of(const Op& op) {
+  std::vector<TensorId> result;
+  for (const Operand& operand : op.operands) {
+    if (std::find(result.begin(), result.end(), operand.tensor) == result.end()) {
+      result.push_back(operand.tensor);
+    }
+  }
+  return result;
+}
 
 Op instantiate(const Op& pattern, std::string name, TableView<TensorId, const TensorId> tensors) {
   const auto at = [&](TensorId position) {

@@ -183,6 +183,9 @@ struct Op {
   friend bool operator==(const Op&, const Op&) = default;
 };
 
+/// The distinct tensors of an op, in the order in which its operands first name them.
+[[nodiscard]] std::vector<TensorId> tensors_of(const Op& op);
+
 /// Rows written back to HBM after the execute of `op`: new rows of a KV cache (design 2.4).
 struct Store {
   TensorId tensor;  // whose bytes are written

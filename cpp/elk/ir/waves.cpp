@@ -11,6 +11,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
+#include "elk/ir/rounds.hpp"
 
 namespace elk::ir {
 namespace {
@@ -105,9 +106,7 @@ class WaveBuilder {
     const Op& whole = graph_.ops[link.op];
     Op op = whole;
     op.name += text("#", wave);
-    std::int64_t& size = op.axes[link.axis].size;
-    op.flops = (op.flops / size * stretch.length) + (op.flops % size * stretch.length / size);
-    size = stretch.length;
+    shorten(op, link.axis, stretch.length);
     op.operands.clear();
     for (Operand operand : whole.operands) {
       if (operand.access == Access::Write) {
@@ -227,7 +226,7 @@ class WaveBuilder {
       packed.graph.stores.push_back(store);
     }
     for (const TensorId output : graph_.outputs) {
-      packed.graph.outputs.push_back(TensorId{moved[output]});
+      packed.graph.outputs.emplace_back(moved[output]);
     }
     validate(packed.graph);
     packed.graph.repeat = find_repeat(packed.graph);

@@ -12,6 +12,9 @@ POLICIES: Final = {policy.name: policy for policy in _core.policies()}
 BUILT_UP: Final = tuple(name for name, policy in POLICIES.items() if policy.starts == "below")
 """Policies that count among their candidates what the ones before them return, lowest first."""
 
+FORECASTS: Final = frozenset(name for name, policy in POLICIES.items() if policy.forecasts)
+"""Policies whose plans are forecasts of what no chip runs as it stands, not programs."""
+
 
 def built_up(chip: _core.Chip) -> tuple[str, ...]:
     """The policies of `BUILT_UP` that propose on a chip; others return what those below them do.

@@ -6,11 +6,12 @@ import math
 from typing import Final
 
 from elk import _core
+from elk.base.policies import FORECASTS
 from elk.chip.chip import Chip
 from elk.document.compiled import preload_numbers
 from elk.document.listing import PlacedProgram
 from elk.document.names import check_names
-from elk.document.rebuild import placed
+from elk.document.rebuild import placed, running
 from elk.document.rules import Path, at_least, at_most, near, refusal, same, shown
 from elk.document.schema import OpRow, PlanDocument
 from elk.document.times import check_times
@@ -36,8 +37,8 @@ def audited(document: PlanDocument) -> PlacedProgram:
         program = placed(document)
     except (ElkError, OverflowError) as error:
         raise PlanFileError(str(error), remedy="compile the model again") from error
-    check = _core.check_unplaced if document["policy"] == "ideal" else _core.check_program
-    broken = check(program.graph, program.chip, program.program)
+    check = _core.check_unplaced if document["policy"] in FORECASTS else _core.check_program
+    broken = check(running(document, program.graph), program.chip, program.program)
     if broken:
         more = f"; and {len(broken) - _SHOWN} more" if len(broken) > _SHOWN else ""
         raise PlanFileError(
@@ -89,9 +90,11 @@ class _Audit:
         self._chip = chip
         self._program = program
         self._chips = chip.chips if document["pod"] == "sharded" else 1
-        core = (program.graph, program.chip, program.program)
-        self._figures = _core.figures(*core)
-        self._placed = document["policy"] != "ideal"  # A forecast moves what no program does.
+        graph = running(document, program.graph)
+        figures = _core.figures if graph is program.graph else _core.figures_unmoved
+        self._figures = figures(graph, program.chip, program.program)
+        # A forecast moves what no program does.
+        self._placed = document["policy"] not in FORECASTS
 
     def program(self) -> None:
         """The order and the numbers of preloads, and who has one."""

@@ -123,7 +123,7 @@ class OpRows:
                 for operand, like in zip(operands, shape.operands, strict=True)
             ],
             "split": self._split(i, names),
-            "execute": self._execute(op, names, planned.option),
+            "execute": self._execute(op, names, planned),
             "preload": self._preload(operands, planned.state) if planned.has_preload else None,
             "idle": None if planned.has_preload else self._idle(operands, planned.state),
             "front": front,
@@ -181,7 +181,8 @@ class OpRows:
             row["spilled"] = True
         return row
 
-    def _execute(self, op: _core.Op, axes: list[str], option: _core.PlanOption) -> ExecuteRow:
+    def _execute(self, op: _core.Op, axes: list[str], planned: _core.PlannedOp) -> ExecuteRow:
+        option = planned.option
         plan, space = option.plan, option.footprint
         row: ExecuteRow = {
             "factors": dict(zip(axes, plan.factors, strict=True)),
@@ -211,6 +212,9 @@ class OpRows:
             row["algorithm"] = {"collective": "ring" if option.ring else "direct"}
         if _adds_up_rows(op, plan):
             row["algorithm"] = {"reduce": "tree" if option.tree else "direct"}
+        if self.plan.policy == "vgm":
+            axis, count = planned.rounds
+            row["rounds"] = {axes[axis]: count} if count > 1 else {}
         return row
 
     def _temporal(self, op: _core.Op, plan: _core.ExecutePlan) -> dict[str, list[int]]:

@@ -7,8 +7,9 @@ from elk.chip.chip import Chip
 from elk.document.listing import PlacedProgram
 from elk.document.operands import of_operand
 from elk.document.ops import KINDS, packed
+from elk.document.rules import refusal
 from elk.document.schema import BufferRow, OperandRow, OpRow, PlanDocument
-from elk.errors import ElkError
+from elk.errors import ElkError, PlanFileError
 
 _OPCODES = {
     "preload_async": _core.Opcode.Preload,
@@ -40,6 +41,30 @@ def placed(document: PlanDocument) -> PlacedProgram:
     if document["pod"] == "sharded":
         chip = _core.one_of(chip)
     return PlacedProgram(graph=rebuilt.graph(), chip=chip, program=rebuilt.program())
+
+
+def running(document: PlanDocument, graph: _core.Graph) -> _core.Graph:
+    """The graph whose operators the cuts of a document are of: under `vgm` those of one round.
+
+    Raises:
+        PlanFileError: Rounds are missing, or stand where there can be none.
+    """
+    rounds: list[tuple[int, int]] = []
+    for i, op in enumerate(document["ops"]):
+        at, found = ("ops", i, "execute", "rounds"), op["execute"].get("rounds")
+        if (found is not None) != (document["policy"] == "vgm"):
+            raise refusal(at, found, "given under policy vgm, and under no other")
+        named = [axis["name"] for axis in op["axes"]]
+        along = {**found} if found else {}
+        if len(along) > 1 or 1 in along.values() or not {*along} <= {*named}:
+            raise refusal(at, found, "empty, or more than one round along one axis")
+        rounds += [(named.index(axis), count) for axis, count in along.items()] or [(-1, 1)]
+    if document["policy"] != "vgm":
+        return graph
+    try:
+        return _core.in_rounds(graph, rounds)
+    except ElkError as error:
+        raise PlanFileError(str(error), remedy="compile the model again") from error
 
 
 def problems(document: PlanDocument) -> list[str]:

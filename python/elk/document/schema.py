@@ -102,7 +102,9 @@ class OperandRow(TypedDict):
 class ExecuteRow(TypedDict):
     """How an op is cut over cores, what it occupies on the busiest one, and its time in place.
 
-    `temporal` is by tensor, as `operands.by_tensor` names the ways to read one.
+    `temporal` is by tensor, as `operands.by_tensor` names the ways to read one. `rounds`, of policy
+    `vgm` alone, are parts of one axis that run one after another, or none; the cut and the space
+    are then of one round, bytes and times of all of them, and `reduce_s` includes stores.
     """
 
     factors: dict[str, Size]
@@ -112,6 +114,7 @@ class ExecuteRow(TypedDict):
     steps: Size
     order: list[str]
     mesh_dims: NotRequired[dict[str, Position]]
+    rounds: NotRequired[dict[str, Size]]
     algorithm: NotRequired[AlgorithmRow]
     acc: str
     space_bytes: Count

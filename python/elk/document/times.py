@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from elk.base.policies import FORECASTS
 from elk.document.rules import Path, at_least, refusal, same
 from elk.document.schema import PlanDocument
 
@@ -26,7 +27,7 @@ def check_times(document: PlanDocument) -> None:
         at_least(end - begin + forecast.tick, least, ("predicted", "ops", i, "execute"), "compute")
     if simulated is None:
         return
-    if document["policy"] == "ideal":
+    if document["policy"] in FORECASTS:
         raise refusal(("simulated",), "a run", "null: a forecast cannot run")
     _Times(document, "simulated", simulated, "total_ps").check()
     split = sum(simulated["split_ps"].values())
@@ -51,7 +52,7 @@ class _Times:
         self._check_rows()
         stores = {row["tensor"]: k for k, row in enumerate(self._times["stores"])}
         preloaded, executed, last = 0.0, 0.0, 0.0
-        early = self._document["policy"] == "ideal"  # A forecast that reads ahead of everything.
+        early = self._document["policy"] in FORECASTS  # A forecast that reads ahead of everything.
         for opcode, subject in self._document["program"]:
             if opcode == "store_async":
                 if subject in stores:

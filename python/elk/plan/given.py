@@ -129,6 +129,8 @@ def _row(place: str, row: object) -> GivenRow:
                 f"a plan has no key {key!r}",
                 f"did you mean {near[0]!r}?" if near else f"a plan has {', '.join(known)}",
             )
+    if row.get("rounds"):
+        raise _refusal(place, f"rounds: {row['rounds']} is of policy vgm, no plan of an operator")
     read = {key: _plain(row[key]) for key in GivenRow.__annotations__ if key in row}
     try:
         return TypeAdapter(GivenRow).validate_python(read, strict=True)

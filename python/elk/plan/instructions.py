@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elk.base.policies import FORECASTS
 from elk.document.file import StoredPlan
 from elk.document.listing import Listing, PlacedProgram, listing
 from elk.document.program_file import write_program
@@ -46,8 +47,8 @@ def _as_found(content: Content) -> Iterator[None]:
 
 
 def _placed(content: Content) -> PlacedProgram:
-    if content.document["policy"] == "ideal":
+    if (policy := content.document["policy"]) in FORECASTS:
         raise InvalidInputError(
-            "a plan of policy 'ideal' is a forecast: it places no buffers", code="emulate_plan"
+            f"a plan of policy {policy!r} is a forecast: it places no buffers", code="emulate_plan"
         )
     return content.source.placed()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from elk import _core
 from elk.base.choices import one_of
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from elk.document.schema import ModelRow
     from elk.limits import Limits
 
-_LATER_POLICIES: Final = {
-    "vgm": "it plans models that live on chip, and arrives in a later version",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -38,8 +34,9 @@ class Options:
     values of some fields.
 
     Attributes:
-        policy: Who schedules: `basic`, `static`, `t10`, `elk-dyn`, `elk-full`, or the forecast
-            `ideal`; or `static-paper`, the static baseline in the words of ELK's paper.
+        policy: Who schedules: `basic`, `static`, `t10`, `elk-dyn`, `elk-full`; a baseline of a
+            paper: `static-paper` of ELK's, or on chips without HBM the forecast `vgm` of T10's; or
+            the forecast `ideal`.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
         objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the
@@ -113,7 +110,7 @@ class Options:
         """The core's own record; an objective that is a function stands as `latency` in it."""
         objective = "latency" if callable(self.objective) else self.objective
         return _core.Options(
-            policy=POLICIES[one_of("policy", self.policy, tuple(POLICIES), later=_LATER_POLICIES)],
+            policy=POLICIES[one_of("policy", self.policy, tuple(POLICIES))],
             effort=EFFORTS[one_of("effort", self.effort, tuple(EFFORTS))],
             objective=OBJECTIVES[one_of("objective", objective, tuple(OBJECTIVES))],
             pod=PODS[one_of("pod", self.pod, tuple(PODS))],

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elk.base.choices import one_of
+from elk.base.policies import FORECASTS
 from elk.base.readable import duration
 from elk.base.waiting import interruptible
 from elk.chip.chip import Chip
@@ -162,7 +163,7 @@ class Plan:
 
         Raises:
             MissingPackageError: matplotlib is not installed.
-            InvalidInputError: the plan is a forecast of policy `ideal`, which places no buffers.
+            InvalidInputError: the plan is a forecast (`ideal`, `vgm`), which places no buffers.
         """
         return plot_memory(self._document, ax)
 
@@ -188,13 +189,13 @@ class Plan:
     def check(self) -> list[str]:
         """Every rule that the plan breaks, in words, by the checker in the core; none if sound.
 
-        A plan of policy `ideal` is a forecast without buffers, and there is nothing to check.
+        A forecast (`ideal`, `vgm`) has no buffers, and there is nothing to check.
 
         Example:
             >>> plan.check()
             []
         """
-        return [] if self.policy == "ideal" else interruptible(self._content.source.problems)
+        return [] if self.policy in FORECASTS else interruptible(self._content.source.problems)
 
     def simulate(
         self,
@@ -214,7 +215,7 @@ class Plan:
             tile_model: A function as in `elk.compile`, for a plan of a file planned with one.
 
         Raises:
-            InvalidInputError: the plan is of policy `ideal`, or its tile function is not given.
+            InvalidInputError: the plan is a forecast, or its tile function is not given.
 
         Warns:
             BoundWarning: the run takes less than the lower bound, which is then withheld.

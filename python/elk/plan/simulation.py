@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from elk import _core
 from elk.base.choices import one_of
+from elk.base.policies import FORECASTS
 from elk.chip.transfers import LINKS
 from elk.document.file import StoredPlan
 from elk.errors import InvalidInputError
@@ -29,10 +30,9 @@ def how_to_run(policy: str, chip: Chip, fidelity: object, links: object) -> How:
             f"links={links!r} is for flows, not for fidelity {chosen!r}",
             remedy='simulate with fidelity="flows"',
         )
-    if policy == "ideal":
+    if policy in FORECASTS:
         raise InvalidInputError(
-            "a plan of policy 'ideal' is a forecast for a chip with everything twice: "
-            "no chip can run it",
+            f"a plan of policy {policy!r} is a forecast without a program: no chip can run it",
             code="no_buffers",
             remedy='plan with another policy, such as "elk-full"',
         )

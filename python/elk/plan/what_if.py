@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from elk.base.policies import FORECASTS
 from elk.base.readable import deviation, duration
 from elk.errors import InvalidInputError
 from elk.model.model import Model, load_model
@@ -41,8 +42,8 @@ class WhatIf(TableCard):
         after: Its value after.
         plan: The plan before.
         changed: The plan after.
-        run: The plan before on the simulator; None under policy `ideal`.
-        changed_run: The plan after on the simulator; None under policy `ideal`.
+        run: The plan before on the simulator; None where it is a forecast.
+        changed_run: The plan after on the simulator; None where it is a forecast.
     """
 
     name: str
@@ -55,7 +56,7 @@ class WhatIf(TableCard):
 
     @property
     def latency_s(self) -> tuple[float, float]:
-        """Before and after, in seconds: simulated; of policy `ideal` as forecast."""
+        """Before and after, in seconds: simulated, or as a forecast (`ideal`, `vgm`) says."""
         first, second = self._outcomes()
         return COLUMNS["latency_s"].of(first), COLUMNS["latency_s"].of(second)
 
@@ -159,7 +160,7 @@ def what_if(plan: Plan, name: str, change: Any, *, model: Any = None, **options:
 
 
 def _run(plan: Plan) -> Run | None:
-    return None if plan.policy == "ideal" else plan.simulate()
+    return None if plan.policy in FORECASTS else plan.simulate()
 
 
 def _model(plan: Plan, given: Any) -> Model:

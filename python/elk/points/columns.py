@@ -27,7 +27,7 @@ _CORNERS: Final = {"HBM": "hbm_s", "execution": "execute_s", "links": "link_s"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """A point that was planned and, unless its policy is `ideal`, simulated."""
+    """A point that was planned and, unless its policy makes forecasts, simulated."""
 
     run: Run | None
     document: PlanDocument
@@ -106,7 +106,7 @@ def _sram_bytes(found: Outcome) -> int | None:
 
 
 COLUMNS: Final[dict[str, Column]] = {
-    "latency_s": Column("s", "simulated; of policy ideal forecast", _latency_s),
+    "latency_s": Column("s", "simulated; of ideal and vgm forecast", _latency_s),
     "forecast_s": Column("s", "the planner's forecast", _forecast_s),
     "forecast_error": Column(
         "",

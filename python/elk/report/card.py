@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from elk import _core
+from elk.base.policies import FORECASTS
 from elk.base.readable import amount, duration, rate, share
 from elk.chip.chip import Chip
 from elk.document.schema import BoundsRow, OpRow, PlanDocument
@@ -274,8 +275,8 @@ def _top(document: PlanDocument) -> list[tuple[str, ...]]:
 
 def _notes(document: PlanDocument) -> list[str]:
     notes = []
-    if document["policy"] == "ideal":
-        notes.append("ideal is a forecast on a chip with everything twice; it cannot be run")
+    if document["policy"] in FORECASTS:
+        notes.append(f"{document['policy']} makes forecasts, which no chip runs: see elk policies")
     if document["search"].get("stopped"):
         notes.append("the search was stopped: this is the best plan that it had found")
     elif document["policy"] == "elk-full" and document["search"]["orders_tried"] <= 1:

@@ -349,9 +349,11 @@ def _in_place(document: PlanDocument, row: OpRow) -> str:
     contention = max(0.0, end - begin - spent["compute"] - spent["link"])
     binds = {"compute": spent["compute"], "link": spent["link"] + contention, "HBM": wait}
     name = max(binds, key=lambda key: binds[key])
+    rounds = row["execute"].get("rounds", {})
+    said = "".join(f" in {count} rounds along {axis}" for axis, count in rounds.items())
     text = (
-        f"In place it takes {duration(end - begin)}: compute {duration(spent['compute'])}, "
-        f"exchange {duration(spent['link'])}"
+        f"In place it takes {duration(end - begin)}{said}: "
+        f"compute {duration(spent['compute'])}, exchange {duration(spent['link'])}"
     )
     if contention > 0.01 * (end - begin):
         text += f", slowed by preloads on the same links and SRAM ports {duration(contention)}"

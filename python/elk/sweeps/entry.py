@@ -131,7 +131,7 @@ class SweepCall:
 
         Example:
             >>> elk.sweep.columns()["latency_s"]
-            'simulated; of policy ideal forecast, in s'
+            'simulated; of ideal and vgm forecast, in s'
         """
         return {
             name: f"{column.what}, in {column.unit}" if column.unit else column.what

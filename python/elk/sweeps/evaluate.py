@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from elk.base.policies import FORECASTS
 from elk.chip.chip import Chip
 from elk.document.carried import carried
 from elk.errors import ElkError, InfeasibleError
@@ -40,7 +41,7 @@ class Answer:
         plan: The plan as it is carried between processes, where plans are kept.
         seconds: How long it took.
         worker: Who did it.
-        is_forecast: Whether its latency is the forecast of policy `ideal`, which no chip runs.
+        is_forecast: Whether its latency is of a policy that makes forecasts, which no chip runs.
     """
 
     key: str
@@ -102,8 +103,8 @@ class Evaluator:
             message = f"{type(error).__name__}: {error}"
             found = Answer(task.key, FAILED, "exception", message, traceback.format_exc())
         seconds = time.perf_counter() - start
-        is_forecast = task.options["policy"] == "ideal"
-        return replace(found, seconds=seconds, is_forecast=is_forecast)
+        forecast = task.options["policy"] in FORECASTS
+        return replace(found, seconds=seconds, is_forecast=forecast)
 
     def plan(self, task: Task) -> Plan:
         """The plan of a task."""
@@ -126,8 +127,8 @@ class Evaluator:
         if plan.stopped:  # Ctrl-C ends the sweep; the best plan so far is no answer of its point.
             raise KeyboardInterrupt
         times.append(time.process_time())
-        is_ideal = task.options["policy"] == "ideal"
-        run = None if is_ideal else plan.simulate(fidelity=task.options["fidelity"])
+        forecast = task.options["policy"] in FORECASTS
+        run = None if forecast else plan.simulate(fidelity=task.options["fidelity"])
         times.append(time.process_time())
         found = Outcome(run, plan._document)
         row = {name: COLUMNS[name].of(found) for name in self.columns if name not in MEASURED}

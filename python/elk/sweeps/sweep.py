@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from elk._core import __version__
 from elk.base import quantity
 from elk.base.choices import one_of
+from elk.base.policies import FORECASTS
 from elk.base.readable import duration
 from elk.errors import InvalidInputError
 from elk.points.axes import unit_of
@@ -169,7 +170,7 @@ class Sweep(Analysed):
     def best(self, column: str = "latency_s") -> SweepPoint:
         """The point that is done and has the least of a column, the first of several.
 
-        Forecasts of policy `ideal`, which no chip can run, are no points to be best.
+        Forecasts (`ideal`, `vgm`), which no chip can run, are no points to be best.
 
         Raises:
             InvalidInputError: there is no such column, or no point is done.
@@ -190,9 +191,9 @@ class Sweep(Analysed):
         return dict(json.loads(self.store.about["fixed"]))
 
     def is_real(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is of a plan that can run: done, and no forecast of policy `ideal`."""
+        """Whether a row is of a plan that can run: done, and no forecast."""
         policy = row.get("policy", self.fixed["options"].get("policy"))
-        return bool(row["status"] == DONE and policy != "ideal")
+        return bool(row["status"] == DONE and policy not in FORECASTS)
 
     def _plan(self, point: Point) -> Plan:
         return plan_again(self.store, point.task, self._base)

@@ -131,4 +131,14 @@ ExchangeCost repeated(const ExchangeCost& once, std::int64_t times) {
           .use = once.use};
 }
 
+ExchangeCost part(const ExchangeCost& whole, std::int64_t times) {
+  const double share = 1.0 / static_cast<double>(times);
+  return {.time = whole.time * share,
+          .bytes = {ceil_div(whole.bytes.value, times)},
+          .wire = whole.wire * share,
+          .tail = whole.tail * share,
+          .crossing = {ceil_div(whole.crossing.value, times)},
+          .use = whole.use};
+}
+
 }  // namespace elk::cost

@@ -121,4 +121,7 @@ inline constexpr ExchangeCost kNoExchange{
 /// One phase `times` times.
 [[nodiscard]] ExchangeCost repeated(const ExchangeCost& once, std::int64_t times);
 
+/// The share of one of `times` phases that it counts for, bytes rounded up.
+[[nodiscard]] ExchangeCost part(const ExchangeCost& whole, std::int64_t times);
+
 }  // namespace elk::cost

@@ -123,7 +123,7 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
   if (ir::is_collective(op.kind)) {
     return collective_front(graph, op, chip, tiles);
   }
-  Pricer pricer(graph, op, chip, tiles);
+  Pricer pricer(graph, op, chip, tiles, constraints.stores_every);
   return front(pricer, tile::TileRates(op, pricer.tiles()), constraints);
 }
 

@@ -28,6 +28,10 @@ struct Constraints {
   /// Cuts of a vast space that the floor and the fastest plan look at closely; what lies beyond
   /// counts with the best rates of tiles.
   std::int64_t looks = 13'000;
+  /// Under a virtual global memory (T10 2.2), in which every tensor lies evenly over all cores:
+  /// nothing rotates, and results go back there once in so many executes, of each of which that
+  /// part of the store counts, and of what adds them up; 0: they rest where they are made.
+  std::int64_t stores_every = 0;
 };
 
 struct Counts {

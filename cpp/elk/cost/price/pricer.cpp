@@ -66,7 +66,7 @@ Cut uncut(std::size_t axes) {
 }
 
 Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-               const tile::TileModel& tiles)
+               const tile::TileModel& tiles, std::int64_t stores_every)
     : graph_(graph),
       op_(op),
       chip_(chip),
@@ -82,11 +82,17 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       summed_(axes_with(op, ir::AxisRole::Reduction)),
       wide_bits_(ir::bits(op.accumulate)),
       least_hbm_(ceil_div(total(hbm_bytes(graph, op, slots_)), chip.chips)),
-      cores_(chip::total_cores(chip)) {
+      cores_(chip::total_cores(chip)),
+      stores_every_(stores_every) {
   std::stable_partition(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; });
   read_bytes_ = hbm_bytes(graph, op, slots_);
   if (!chip.hbm) {
     read_bytes_.assign(slots_.size(), 0);
+  }
+  for (Slot& slot : slots_) {
+    for (SlotDim& dim : slot.dims) {
+      dim.rotates = dim.rotates && stores_every_ == 0;
+    }
   }
 }
 

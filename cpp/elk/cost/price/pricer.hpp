@@ -110,8 +110,9 @@ void hide_shifts(const chip::Chip& chip, double compute, Motion& motion);
 /// plan (`price`) and for the search through all (`front`). Not shared between threads.
 class Pricer {
  public:
+  /// `stores_every`: as in `Constraints`.
   Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-         const tile::TileModel& tiles);
+         const tile::TileModel& tiles, std::int64_t stores_every = 0);
 
   /// Sets `order` and `mesh_dims`; false where the cut does not fit the chip's grid.
   [[nodiscard]] bool arrange(Cut& cut) const;
@@ -168,6 +169,7 @@ class Pricer {
   [[nodiscard]] bool by_ports(const Cut& cut, std::uint64_t along) const;
   [[nodiscard]] ExchangeCost partials(const Cut& cut, std::size_t slot);
   void reduce_rows(Cut& cut);
+  [[nodiscard]] ExchangeCost store(const Cut& cut) const;
   [[nodiscard]] ExchangeCost gather(const Cut& cut,
                                     std::span<const TemporalFactors* const> turns) const;
   [[nodiscard]] std::int64_t rings_across(const Cut& cut, const TemporalFactors& turn) const;
@@ -191,6 +193,7 @@ class Pricer {
   std::vector<std::int64_t> read_bytes_;
   std::int64_t least_hbm_;
   std::int64_t cores_;  // of the machine
+  std::int64_t stores_every_;
 };
 
 }  // namespace elk::cost

@@ -6,6 +6,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/cost/price/core_groups.hpp"
 #include "elk/cost/price/pricer.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
@@ -220,6 +221,30 @@ void Pricer::reduce_rows(Cut& cut) {
   }
 }
 
+/// The results back to where they lie evenly over all cores, as they would be read from there.
+ExchangeCost Pricer::store(const Cut& cut) const {
+  Traffic traffic;
+  traffic.wide = cut.wide;
+  for (std::size_t slot = reads_; slot < slots_.size(); ++slot) {
+    const partition::Scatter& pieces = cut.held[slot].scatter;
+    TemporalFactors piece;
+    piece.slot = slot;
+    piece.elements = pieces.piece;
+    if (pieces.dim != DimId::none) {
+      const std::int64_t count = cut.held[slot].extent[pieces.dim.index()].count;
+      piece.spins = 1;
+      piece.spin[0].dim = pieces.dim;
+      piece.spin[0].count = ceil_div(count, pieces.parts);
+    }
+    traffic.sent += element_bytes(piece.elements, slots_[slot].bits).value;
+    traffic.fragments += fragments(cut, piece);
+  }
+  const std::int64_t of_chip = std::min(cut.cores, chip_.core.count);
+  traffic.chip_out = partition::lacking(traffic.sent * of_chip, fabric_.chips());
+  fabric_.gather(traffic, traffic.sent * cut.cores);
+  return fabric_.exchange(traffic);
+}
+
 void Pricer::reduce(Cut& cut) {
   cut.reduce = kNoExchange;
   cut.tree = false;
@@ -227,6 +252,9 @@ void Pricer::reduce(Cut& cut) {
     cut.reduce = after(cut.reduce, partials(cut, slot));
   }
   reduce_rows(cut);
+  if (stores_every_ > 0) {
+    cut.reduce = part(after(cut.reduce, store(cut)), stores_every_);
+  }
 }
 
 }  // namespace elk::cost

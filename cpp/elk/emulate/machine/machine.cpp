@@ -38,7 +38,7 @@ void check_job(const EmulationJob& job, const Views& given, std::size_t chips) {
   const bool placed =
       job.program.ops.size() == job.graph.ops.size() && !job.program.buffers.empty();
   if (!job.graph.ops.empty() && !placed) {
-    throw InvalidInput("the plan is a forecast: policy 'ideal' places no buffers", "emulate_plan");
+    throw InvalidInput("the plan is a forecast, which places no buffers", "emulate_plan");
   }
   for (const ir::Op& op : job.graph.ops) {
     const std::string why = is_exchange(op, chips) ? "" : no_kernel(job.graph, op);

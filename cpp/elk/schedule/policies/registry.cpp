@@ -6,9 +6,9 @@ namespace elk::schedule {
 namespace {
 
 constexpr std::array kPolicies = {
-#define ELK_POLICY(id, name, starts, where, counts_energy, takes_effort, colour, summary) \
-  PolicyEntry{Policy::id,   name,   Starts::starts, Where::where,        counts_energy,   \
-              takes_effort, colour, summary,        &propose<Policy::id>},
+#define ELK_POLICY(id, name, starts, where, makes, counts_energy, takes_effort, colour, summary) \
+  PolicyEntry{Policy::id,    name,         Starts::starts, Where::where, Makes::makes,           \
+              counts_energy, takes_effort, colour,         summary,      &propose<Policy::id>},
 #include "elk/schedule/policies/registry.def"
 #undef ELK_POLICY
 };

@@ -38,11 +38,15 @@ enum class Starts : std::uint8_t {
 /// On which chips a policy proposes.
 enum class Where : std::uint8_t { Anywhere, WithHbm, WithoutHbm };
 
+/// What plans of a policy are: programs, or times of what no chip runs as it stands.
+enum class Makes : std::uint8_t { Program, Forecast };
+
 struct PolicyEntry {
   Policy policy;
   const char* name;
   Starts starts;
   Where where;
+  Makes makes;
   bool counts_energy;   // whether it serves an objective that counts energy
   bool takes_effort;    // whether it proposes more, and searches longer, the more effort is asked
   const char* colour;   // of pictures, "#rrggbb"

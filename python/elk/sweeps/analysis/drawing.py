@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk.base.policies import POLICIES
+from elk.base.policies import FORECASTS, POLICIES
 from elk.points.columns import COLUMNS, DONE, FAILED, INFEASIBLE
 from elk.points.labels import Measure, short
 from elk.report.colours import SERIES
@@ -129,7 +129,7 @@ def draw_lines(panel: Panel, apart: Sequence[str]) -> int:
             alpha=0.8 if apart else 1.0,
             marker="o" if is_marked else "",
             markersize=2.5 if apart else 3.5,
-            linestyle="--" if value == "ideal" else "-",
+            linestyle="--" if value in FORECASTS else "-",
         )
     return _mark_missing(panel)
 
@@ -269,7 +269,7 @@ def _keys(kind: str, value: Any) -> dict[str, Any]:
         return {"marker": "s", "markersize": 8, "linestyle": ""}
     if kind == "scatter":
         return {"marker": "o", "markersize": 5, "linestyle": ""}
-    style = "--" if value == "ideal" else "-"
+    style = "--" if value in FORECASTS else "-"
     return {"marker": "o", "markersize": 4, "linewidth": 1.6, "linestyle": style}
 
 
