@@ -41,7 +41,8 @@ class Versions {
       : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
   /// Plans the model under `policy`, in these waves if there are any, and keeps the better plan.
-  void enter(schedule::Policy policy, const ir::WaveGraph* waves) {
+  /// Whether it fits.
+  bool enter(schedule::Policy policy, const ir::WaveGraph* waves) {
     Options asked = options_;
     asked.policy = policy;
     try {
@@ -53,11 +54,35 @@ class Versions {
       if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_)) {
         best_ = std::move(made.plan);
       }
+      return true;
     } catch (const Error& error) {
       if (!is_of_one_way(error)) {
         throw;
       }
       why_ = why_ ? why_ : std::current_exception();
+      return false;
+    }
+  }
+
+  /// Plans the model in 2, 4, 8 ... slices of its batch: where a policy has no plan until two of
+  /// these fit, and where ops fill much of SRAM as long as that gains, whatever is read again.
+  void enter_slices(const Table<OpId, AxisId>& split) {
+    const bool crowded = is_crowded(whole_.graph, chip_);
+    int fitting = 0;
+    bool gained = true;
+    for (std::int64_t slices = 2; fitting < tuning::kSlicesTried && gained; slices *= 2) {
+      const Seconds before = has_none() ? kNoPlan : to_seconds(best_->predicted.total);
+      const bool may_gain =
+          crowded && chip_.hbm && least_in_slices(whole_.graph, chip_, slices) < before;
+      if (!(without() || may_gain) || (!has_none() && Watch::stops(options_.watch))) {
+        break;
+      }
+      const auto waves = in_slices(whole_.graph, split, chip_, slices);
+      if (!waves) {
+        break;
+      }
+      fitting += enter(options_.policy, &*waves) ? 1 : 0;
+      gained = without() || to_seconds(best_->predicted.total) < before;
     }
   }
 
@@ -136,6 +161,9 @@ Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::
     if (const auto waves = large_in_waves(whole.graph, split, chip, share)) {
       versions.enter(*policy, &*waves);
     }
+  }
+  if (mechanisms().waves && options.waves) {
+    versions.enter_slices(split);
   }
   return std::move(versions).best();
 }

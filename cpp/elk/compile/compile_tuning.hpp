@@ -58,6 +58,15 @@ inline constexpr double kWorthwhile = 0.1;
 /// model twice as large as a chip still fits.
 inline constexpr std::int64_t kMostWaves = 16;
 
+/// Share of all SRAM above which an op, with the activations that live beside it, leaves little for
+/// preloads or large plans, so that slices of the batch are tried. BERT-large of 8 x 512 tokens on
+/// `wormhole-n300` is above it; the number was chosen by hand.
+inline constexpr double kCrowded = 0.25;
+
+/// Numbers of slices that are planned: the fewest that fit need not be the fastest. Chosen by hand,
+/// not measured.
+inline constexpr int kSlicesTried = 2;
+
 // Work that is kept (docs/decisions/schedule.md).
 
 /// Bytes that the passes hold for each op, about: plans of policies, and how far their search is.

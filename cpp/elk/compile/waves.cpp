@@ -10,6 +10,7 @@
 #include "elk/base/table.hpp"
 #include "elk/compile/compile_tuning.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/program/code/lifetimes.hpp"
 
 namespace elk::compile {
 namespace {
@@ -58,6 +59,59 @@ std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
     return std::nullopt;
   }
   return ir::in_waves(graph, chains);
+}
+
+std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
+                                       const chip::Chip& machine, std::int64_t slices) {
+  if (!machine.hbm) {
+    return std::nullopt;
+  }
+  std::vector<ir::Chain> chains = ir::batch_chains(graph, split);
+  std::erase_if(chains, [&](const ir::Chain& chain) { return chain.length < slices; });
+  for (ir::Chain& chain : chains) {
+    chain.waves = slices;
+  }
+  return chains.empty() ? std::nullopt : std::optional(ir::in_waves(graph, chains));
+}
+
+bool is_crowded(const ir::Graph& graph, const chip::Chip& machine) {
+  const program::Lifetimes lives = program::lifetimes(graph);
+  const auto size = [&](TensorId t) {
+    return static_cast<double>(ir::bytes(graph.tensors[t]).value);
+  };
+  Table<OpId, double> beside(graph.ops.size() + 1, 0.0);  // changes of what was made before
+  for (const TensorId t : graph.tensors.ids()) {
+    const OpId made = lives.producer[t];
+    if (made != OpId::none && lives.last_reader[t] > made) {
+      beside[made + 1] += size(t);
+      beside[lives.last_reader[t] + 1] -= size(t);
+    }
+  }
+  const double most = tuning::kCrowded * static_cast<double>(chip::room(machine).value) *
+                      static_cast<double>(chip::total_cores(machine));
+  double live = 0.0;
+  for (const OpId i : graph.ops.ids()) {
+    live += beside[i];
+    double sum = live;
+    for (const TensorId t : ir::tensors_of(graph.ops[i])) {
+      const bool lived = lives.producer[t] != OpId::none && lives.producer[t] < i;
+      sum += lived ? 0.0 : size(t);
+    }
+    if (sum > most) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Seconds least_in_slices(const ir::Graph& graph, const chip::Chip& machine, std::int64_t slices) {
+  double read = 0.0;
+  for (const ir::Tensor& tensor : graph.tensors) {
+    const auto size = static_cast<double>(ir::bytes(tensor).value);
+    read += tensor.home == ir::Home::Weight ? size * static_cast<double>(slices) : 0.0;
+    read += tensor.home == ir::Home::State ? size : 0.0;
+  }
+  return {read / (machine.hbm->rate * static_cast<double>(machine.chips))};
 }
 
 shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves) {

@@ -20,6 +20,20 @@ namespace elk::compile {
                                                           const Table<OpId, AxisId>& split,
                                                           const chip::Chip& machine, double share);
 
+/// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM;
+/// nothing where they do not, or the batch is smaller.
+[[nodiscard]] std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph,
+                                                     const Table<OpId, AxisId>& split,
+                                                     const chip::Chip& machine,
+                                                     std::int64_t slices);
+
+/// Whether an op with the activations that live beside it takes more than a quarter of all SRAM.
+[[nodiscard]] bool is_crowded(const ir::Graph& graph, const chip::Chip& machine);
+
+/// Seconds that the HBM takes to read all weights once for each of `slices`, and all states.
+[[nodiscard]] Seconds least_in_slices(const ir::Graph& graph, const chip::Chip& machine,
+                                      std::int64_t slices);
+
 /// What one chip computes under `waves`, if it computes `one` without them.
 [[nodiscard]] shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves);
 

@@ -88,7 +88,65 @@ class Follower {
     return chain;
   }
 
+  /// The chains through all ops along these dimensions, and along those of results that go on.
+  std::vector<Chain> follow_all(std::map<TensorId, DimId> along) {
+    std::vector<Chain> found;
+    bool open = false;  // whether the last chain goes on
+    for (const OpId i : graph_.ops.ids()) {
+      const std::optional<AxisId> axis = axis_along(i, along);
+      if (!axis) {
+        continue;
+      }
+      if (*axis != AxisId::none && join(i, *axis)) {
+        if (!open) {
+          found.push_back({.links = {}, .length = graph_.ops[i].axes[*axis].size, .waves = 1});
+        }
+        open = true;
+        found.back().links.push_back({.op = i, .axis = *axis});
+      } else if (reads_part(i)) {
+        parts_.clear();
+        open = false;
+      }
+      add_made(i, *axis, along);
+    }
+    return found;
+  }
+
  private:
+  /// The axis of op `i` that alone counts these dimensions of all that it reads, -1 where there is
+  /// none, nothing where it reads no such dimension.
+  [[nodiscard]] std::optional<AxisId> axis_along(OpId i,
+                                                 const std::map<TensorId, DimId>& along) const {
+    std::optional<AxisId> axis;
+    for (const Operand& operand : graph_.ops[i].operands) {
+      const auto found = along.find(operand.tensor);
+      if (operand.access == Access::Read && found != along.end()) {
+        const DimId dim = found->second;
+        const AxisId next =
+            sole_axis(graph_.ops[i], operand.dims[dim], graph_.tensors[operand.tensor].shape[dim]);
+        axis = !axis || *axis == next ? next : AxisId::none;
+      }
+    }
+    return axis;
+  }
+
+  [[nodiscard]] bool reads_part(OpId i) const {
+    return std::ranges::any_of(graph_.ops[i].operands, [&](const Operand& operand) {
+      return operand.access == Access::Read && parts_.contains(operand.tensor);
+    });
+  }
+
+  /// Adds the dimensions of the results of op `i` that `axis` alone counts.
+  void add_made(OpId i, AxisId axis, std::map<TensorId, DimId>& along) const {
+    for (const Operand& operand : graph_.ops[i].operands) {
+      if (axis != AxisId::none && operand.access == Access::Write) {
+        if (const auto dim = made_along(graph_, graph_.ops[i], operand, axis)) {
+          along.emplace(operand.tensor, *dim);
+        }
+      }
+    }
+  }
+
   /// The axis of op `i` that goes on along the parts that it reads; -1 where none does, nothing
   /// where it reads no part and nothing made of one outside the chain.
   [[nodiscard]] std::optional<AxisId> reader_axis(OpId i, std::int64_t length) const {
@@ -189,7 +247,34 @@ std::vector<AxisId> loaded_axes(const Graph& graph, const Op& op) {
   return axes;
 }
 
+/// The leading dimension of every input that is as long as that of the largest one.
+std::map<TensorId, DimId> batch_dims(const Graph& graph) {
+  std::map<TensorId, DimId> result;
+  std::int64_t most = 0;
+  std::int64_t length = 0;
+  for (const Tensor& tensor : graph.tensors) {
+    if (tensor.home == Home::Input && !tensor.shape.empty() && bytes(tensor).value > most) {
+      most = bytes(tensor).value;
+      length = tensor.shape[DimId{0}];
+    }
+  }
+  for (const TensorId t : graph.tensors.ids()) {
+    const Tensor& tensor = graph.tensors[t];
+    if (tensor.home == Home::Input && !tensor.shape.empty() && tensor.shape[DimId{0}] == length) {
+      result.emplace(t, DimId{0});
+    }
+  }
+  return result;
+}
+
 }  // namespace
+
+std::vector<Chain> batch_chains(const Graph& graph, const Table<OpId, AxisId>& taken) {
+  const Table<TensorId, char> whole = kept_whole(graph);
+  const Table<OpId, char> light(graph.ops.size(), 0);
+  Follower follower(graph, {.heavy = light, .whole = whole, .taken = taken});
+  return follower.follow_all(batch_dims(graph));
+}
 
 std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,
                                 AxisId axis) {

@@ -36,6 +36,12 @@ struct Chain {
 [[nodiscard]] std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
                                         const Table<OpId, AxisId>& taken = {});
 
+/// The chains that go along the leading dimension of the graph's largest input, its batch, through
+/// as many ops in a row as go on along it; what depends on none of it stays outside. They are of
+/// one wave yet.
+[[nodiscard]] std::vector<Chain> batch_chains(const Graph& graph,
+                                              const Table<OpId, AxisId>& taken = {});
+
 /// The dimension of a tensor that an op makes along which its parts along `axis` follow each other.
 /// Empty if the axis indexes it in another way.
 [[nodiscard]] std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,

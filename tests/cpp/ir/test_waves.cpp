@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/ir/chains.hpp"
 #include "elk/ir/waves.hpp"
 #include "ir/graphs.hpp"
 
@@ -248,6 +249,47 @@ TEST(WaveGraph, AGraphWithoutChainsStaysAsItIs) {
   const WaveGraph same = in_waves(caches.graph, {});
   EXPECT_EQ(same.graph.ops, caches.graph.ops);
   EXPECT_EQ(same.graph.tensors, caches.graph.tensors);
+}
+
+/// The links of a chain: op and axis.
+std::vector<std::pair<OpId, AxisId>> links(const Chain& chain) {
+  std::vector<std::pair<OpId, AxisId>> result;
+  for (const Chain::ChainOp& link : chain.links) {
+    result.emplace_back(link.op, link.axis);
+  }
+  return result;
+}
+
+TEST(BatchChains, GoAlongTheLeadingDimensionOfTheLargestInput) {
+  Sheet sheet;
+  const TensorId x = sheet.tensor(Home::Input);
+  const TensorId weight = sheet.tensor(Home::Weight);
+  const TensorId bare = sheet.add({weight});  // Depends on no batch.
+  const TensorId one = sheet.add({x, bare});
+  const TensorId two = sheet.add({one});
+  sheet.add({two}, Home::Output);
+  sheet.graph.outputs.push_back(TensorId{5});
+  const std::vector<Chain> chains = batch_chains(sheet.graph);
+  ASSERT_EQ(chains.size(), 1U);
+  EXPECT_EQ(chains[0].length, 6);
+  using Links = std::vector<std::pair<OpId, AxisId>>;
+  EXPECT_EQ(links(chains[0]), (Links{{OpId{1}, AxisId{0}}, {OpId{2}, AxisId{0}}}));
+  EXPECT_TRUE(batch_chains(sheet.graph, Table<OpId, AxisId>(4, AxisId{0})).empty());
+}
+
+TEST(BatchChains, EndWhereAnOpDoesNotGoAlongIt) {
+  Sheet sheet;
+  const TensorId x = sheet.tensor(Home::Input);
+  const TensorId one = sheet.add({x});
+  const TensorId two = sheet.add({one});
+  const TensorId three = sheet.add({two});
+  sheet.add({three});
+  sheet.graph.ops[OpId{1}].axes[AxisId{0}].role = AxisRole::Row;
+  const std::vector<Chain> chains = batch_chains(sheet.graph);
+  ASSERT_EQ(chains.size(), 2U);
+  EXPECT_EQ(chains[0].links.front().op, OpId{0});
+  EXPECT_EQ(chains[1].links.front().op, OpId{2});
+  EXPECT_EQ(chains[1].links.back().op, OpId{3});
 }
 
 }  // namespace
