@@ -71,18 +71,18 @@ class Versions {
     int fitting = 0;
     bool gained = true;
     for (std::int64_t slices = 2; fitting < tuning::kSlicesTried && gained; slices *= 2) {
-      const Seconds before = has_none() ? kNoPlan : to_seconds(best_->predicted.total);
-      const bool may_gain =
-          crowded && chip_.hbm && least_in_slices(whole_.graph, chip_, slices) < before;
-      if (!(without() || may_gain) || (!has_none() && Watch::stops(options_.watch))) {
+      const Seconds before = shortest();
+      if (!(without() || (crowded && may_gain(slices)))) {
         break;
       }
-      const auto waves = in_slices(whole_.graph, split, chip_, slices);
-      if (!waves) {
+      const Sliced sliced = in_slices(whole_.graph, split, chip_, slices);
+      if (!sliced.may_go_on) {
         break;
       }
-      fitting += enter(options_.policy, &*waves) ? 1 : 0;
-      gained = without() || to_seconds(best_->predicted.total) < before;
+      if (sliced.waves) {
+        fitting += enter(options_.policy, &*sliced.waves) ? 1 : 0;
+        gained = without() || shortest() < before;
+      }
     }
   }
 
@@ -109,6 +109,16 @@ class Versions {
   }
 
  private:
+  [[nodiscard]] Seconds shortest() const {
+    return has_none() ? kNoPlan : to_seconds(best_->predicted.total);
+  }
+
+  /// Whether the HBM could read all as often as so many slices do in less time than the best plan.
+  [[nodiscard]] bool may_gain(std::int64_t slices) const {
+    return chip_.hbm && !Watch::stops(options_.watch) &&
+           least_in_slices(whole_.graph, chip_, slices) < shortest();
+  }
+
   [[nodiscard]] Rival rival(Plan& plan) const {
     return {.graph = plan.shard ? plan.shard->graph : whole_.graph, .chip = chip_, .plan = plan};
   }

@@ -63,6 +63,13 @@ inline constexpr std::int64_t kMostWaves = 16;
 /// `wormhole-n300` is above it; the number was chosen by hand.
 inline constexpr double kCrowded = 0.25;
 
+/// Slices at most: more read all weights too often. Chosen by hand, not measured.
+inline constexpr std::int64_t kMostSlices = 32;
+
+/// Ops in slices at most: more take long to plan. ResNet-50 in 16 slices has 1,937; the number was
+/// chosen by hand.
+inline constexpr std::size_t kMostSlicedOps = 10'000;
+
 /// Numbers of slices that are planned: the fewest that fit need not be the fastest. Chosen by hand,
 /// not measured.
 inline constexpr int kSlicesTried = 2;

@@ -26,6 +26,48 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
   return sum;
 }
 
+double size(const ir::Graph& graph, TensorId tensor) {
+  return static_cast<double>(ir::bytes(graph.tensors[tensor]).value);
+}
+
+double all_room(const chip::Chip& machine) {
+  return static_cast<double>(chip::room(machine).value) *
+         static_cast<double>(chip::total_cores(machine));
+}
+
+/// The most bytes that any op's `own` take with those that live beside it, made by ops before.
+template <class OwnBytes>
+double fullest(const ir::Graph& graph, const OwnBytes& own) {
+  const program::Lifetimes lives = program::lifetimes(graph);
+  Table<OpId, double> change(graph.ops.size() + 1, 0.0);
+  for (const TensorId t : graph.tensors.ids()) {
+    const OpId made = lives.producer[t];
+    if (made != OpId::none && lives.last_reader[t] > made) {
+      change[made + 1] += size(graph, t);
+      change[lives.last_reader[t] + 1] -= size(graph, t);
+    }
+  }
+  double live = 0.0;
+  double most = 0.0;
+  for (const OpId i : graph.ops.ids()) {
+    live += change[i];
+    most = std::max(most, live + own(i, lives));
+  }
+  return most;
+}
+
+/// Whether results that ops make and that live beside each other exceed all SRAM.
+bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
+  const auto made = [&](OpId i, const program::Lifetimes& lives) {
+    double sum = 0.0;
+    for (const TensorId t : ir::tensors_of(graph.ops[i])) {
+      sum += lives.producer[t] == i ? size(graph, t) : 0.0;
+    }
+    return sum;
+  };
+  return fullest(graph, made) > all_room(machine);
+}
+
 }  // namespace
 
 std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
@@ -61,47 +103,39 @@ std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
   return ir::in_waves(graph, chains);
 }
 
-std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
-                                       const chip::Chip& machine, std::int64_t slices) {
-  if (!machine.hbm) {
-    return std::nullopt;
-  }
+Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
+                 const chip::Chip& machine, std::int64_t slices) {
+  Sliced result{.may_go_on = false, .waves = std::nullopt};
   std::vector<ir::Chain> chains = ir::batch_chains(graph, split);
   std::erase_if(chains, [&](const ir::Chain& chain) { return chain.length < slices; });
+  if (!machine.hbm || chains.empty()) {
+    return result;
+  }
+  std::size_t ops = 0;
   for (ir::Chain& chain : chains) {
     chain.waves = slices;
+    ops += chain.links.size() * static_cast<std::size_t>(slices);
   }
-  return chains.empty() ? std::nullopt : std::optional(ir::in_waves(graph, chains));
+  result.may_go_on = slices <= tuning::kMostSlices && ops <= tuning::kMostSlicedOps;
+  if (result.may_go_on) {
+    ir::WaveGraph waves = ir::in_waves(graph, chains);
+    if (!overflows(waves.graph, machine)) {
+      result.waves = std::move(waves);
+    }
+  }
+  return result;
 }
 
 bool is_crowded(const ir::Graph& graph, const chip::Chip& machine) {
-  const program::Lifetimes lives = program::lifetimes(graph);
-  const auto size = [&](TensorId t) {
-    return static_cast<double>(ir::bytes(graph.tensors[t]).value);
-  };
-  Table<OpId, double> beside(graph.ops.size() + 1, 0.0);  // changes of what was made before
-  for (const TensorId t : graph.tensors.ids()) {
-    const OpId made = lives.producer[t];
-    if (made != OpId::none && lives.last_reader[t] > made) {
-      beside[made + 1] += size(t);
-      beside[lives.last_reader[t] + 1] -= size(t);
-    }
-  }
-  const double most = tuning::kCrowded * static_cast<double>(chip::room(machine).value) *
-                      static_cast<double>(chip::total_cores(machine));
-  double live = 0.0;
-  for (const OpId i : graph.ops.ids()) {
-    live += beside[i];
-    double sum = live;
+  const auto own = [&](OpId i, const program::Lifetimes& lives) {
+    double sum = 0.0;
     for (const TensorId t : ir::tensors_of(graph.ops[i])) {
       const bool lived = lives.producer[t] != OpId::none && lives.producer[t] < i;
-      sum += lived ? 0.0 : size(t);
+      sum += lived ? 0.0 : size(graph, t);
     }
-    if (sum > most) {
-      return true;
-    }
-  }
-  return false;
+    return sum;
+  };
+  return fullest(graph, own) > tuning::kCrowded * all_room(machine);
 }
 
 Seconds least_in_slices(const ir::Graph& graph, const chip::Chip& machine, std::int64_t slices) {

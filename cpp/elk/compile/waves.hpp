@@ -20,12 +20,15 @@ namespace elk::compile {
                                                           const Table<OpId, AxisId>& split,
                                                           const chip::Chip& machine, double share);
 
-/// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM;
-/// nothing where they do not, or the batch is smaller.
-[[nodiscard]] std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph,
-                                                     const Table<OpId, AxisId>& split,
-                                                     const chip::Chip& machine,
-                                                     std::int64_t slices);
+/// A model in slices.
+struct Sliced {
+  bool may_go_on;                      // whether more slices may be possible
+  std::optional<ir::WaveGraph> waves;  // none: its results exceed all SRAM
+};
+
+/// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM.
+[[nodiscard]] Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
+                               const chip::Chip& machine, std::int64_t slices);
 
 /// Whether an op with the activations that live beside it takes more than a quarter of all SRAM.
 [[nodiscard]] bool is_crowded(const ir::Graph& graph, const chip::Chip& machine);
