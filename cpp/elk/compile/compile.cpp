@@ -72,7 +72,7 @@ class Versions {
     bool gained = true;
     for (std::int64_t slices = 2; fitting < tuning::kSlicesTried && gained; slices *= 2) {
       const Seconds before = shortest();
-      if (!(without() || (crowded && may_gain(slices)))) {
+      if (!lacks() && !(crowded && may_gain(slices))) {
         break;
       }
       const Sliced sliced = in_slices(whole_.graph, split, chip_, slices);
@@ -111,6 +111,11 @@ class Versions {
  private:
   [[nodiscard]] Seconds shortest() const {
     return has_none() ? kNoPlan : to_seconds(best_->predicted.total);
+  }
+
+  /// Whether a policy has no plan, and the search may go on.
+  [[nodiscard]] bool lacks() const {
+    return without() && (has_none() || !Watch::stops(options_.watch));
   }
 
   /// Whether the HBM could read all as often as so many slices do in less time than the best plan.
