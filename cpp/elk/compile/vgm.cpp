@@ -14,6 +14,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
+#include "elk/base/watch.hpp"
 #include "elk/compile/passes.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/price/price.hpp"
@@ -41,26 +42,17 @@ ir::Graph all_spread(ir::Graph graph) {
 /// always, others from the op that makes or first reads them to the last that reads them.
 Table<OpId, Bytes> lying(const ir::Graph& graph, const chip::Chip& chip) {
   const program::Lifetimes lives = program::lifetimes(graph);
-  Table<OpId, Bytes> change(graph.ops.size() + 1, Bytes{0});
+  Bytes always{0};
   for (const TensorId t : graph.tensors.ids()) {
-    const OpId made = lives.producer[t];
-    const OpId read = lives.last_reader[t];
-    if (made == OpId::none && read == OpId::none) {
-      continue;
-    }
-    const Bytes share = partition::spread_share(graph.tensors[t], chip);
-    if (rests(graph.tensors[t])) {
-      change[OpId{0}] += share;
-      continue;
-    }
-    change[made != OpId::none ? made : lives.first_reader[t]] += share;
-    change[std::max(made, read) + 1] -= share;
+    const bool used = std::max(lives.producer[t], lives.last_reader[t]) != OpId::none;
+    always += used && rests(graph.tensors[t]) ? partition::spread_share(graph.tensors[t], chip)
+                                              : Bytes{0};
   }
-  Table<OpId, Bytes> result;
-  Bytes sum{0};
-  for (const OpId i : graph.ops.ids()) {
-    sum += change[i];
-    result.push_back(sum);
+  Table<OpId, Bytes> result = program::alive(graph, lives, [&](TensorId t) {
+    return rests(graph.tensors[t]) ? Bytes{0} : partition::spread_share(graph.tensors[t], chip);
+  });
+  for (Bytes& bytes : result) {
+    bytes += always;
   }
   return result;
 }
@@ -169,6 +161,7 @@ class RoundFronts {
   [[nodiscard]] const cost::Front& of(const ir::Rounds& rounds) {
     const auto [found, added] = known_.try_emplace({rounds.axis, rounds.count});
     if (added) {
+      Watch::check();
       found->second = front(rounds);
     }
     return found->second;

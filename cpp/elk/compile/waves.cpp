@@ -26,46 +26,22 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
   return sum;
 }
 
-double size(const ir::Graph& graph, TensorId tensor) {
-  return static_cast<double>(ir::bytes(graph.tensors[tensor]).value);
-}
-
 double all_room(const chip::Chip& machine) {
   return static_cast<double>(chip::room(machine).value) *
          static_cast<double>(chip::total_cores(machine));
 }
 
-/// The most bytes that any op's `own` take with those that live beside it, made by ops before.
-template <class OwnBytes>
-double fullest(const ir::Graph& graph, const OwnBytes& own) {
-  const program::Lifetimes lives = program::lifetimes(graph);
-  Table<OpId, double> change(graph.ops.size() + 1, 0.0);
-  for (const TensorId t : graph.tensors.ids()) {
-    const OpId made = lives.producer[t];
-    if (made != OpId::none && lives.last_reader[t] > made) {
-      change[made + 1] += size(graph, t);
-      change[lives.last_reader[t] + 1] -= size(graph, t);
-    }
-  }
-  double live = 0.0;
-  double most = 0.0;
-  for (const OpId i : graph.ops.ids()) {
-    live += change[i];
-    most = std::max(most, live + own(i, lives));
-  }
-  return most;
+/// Bytes of all results that live during each op.
+Table<OpId, Bytes> made_bytes(const ir::Graph& graph, const program::Lifetimes& lives) {
+  return program::alive(graph, lives, [&](TensorId t) {
+    return lives.producer[t] != OpId::none ? ir::bytes(graph.tensors[t]) : Bytes{0};
+  });
 }
 
-/// Whether results that ops make and that live beside each other exceed all SRAM.
+/// Whether the results that live beside each other exceed all SRAM.
 bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
-  const auto made = [&](OpId i, const program::Lifetimes& lives) {
-    double sum = 0.0;
-    for (const TensorId t : ir::tensors_of(graph.ops[i])) {
-      sum += lives.producer[t] == i ? size(graph, t) : 0.0;
-    }
-    return sum;
-  };
-  return fullest(graph, made) > all_room(machine);
+  const Table<OpId, Bytes> made = made_bytes(graph, program::lifetimes(graph));
+  return static_cast<double>(std::max_element(made.begin(), made.end())->value) > all_room(machine);
 }
 
 }  // namespace
@@ -73,8 +49,7 @@ bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
 std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
                                             const Table<OpId, AxisId>& split,
                                             const chip::Chip& machine, double share) {
-  const double wave = share * static_cast<double>(chip::room(machine).value) *
-                      static_cast<double>(chip::total_cores(machine));
+  const double wave = share * all_room(machine);
   Table<OpId, double> loaded;
   Table<OpId, char> heavy;
   double all = 0.0;
@@ -127,15 +102,16 @@ Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
 }
 
 bool is_crowded(const ir::Graph& graph, const chip::Chip& machine) {
-  const auto own = [&](OpId i, const program::Lifetimes& lives) {
-    double sum = 0.0;
+  const program::Lifetimes lives = program::lifetimes(graph);
+  const double most = tuning::kCrowded * all_room(machine);
+  Table<OpId, Bytes> taken = made_bytes(graph, lives);
+  for (const OpId i : graph.ops.ids()) {
     for (const TensorId t : ir::tensors_of(graph.ops[i])) {
-      const bool lived = lives.producer[t] != OpId::none && lives.producer[t] < i;
-      sum += lived ? 0.0 : size(graph, t);
+      taken[i] += lives.producer[t] == OpId::none ? ir::bytes(graph.tensors[t]) : Bytes{0};
     }
-    return sum;
-  };
-  return fullest(graph, own) > tuning::kCrowded * all_room(machine);
+  }
+  return std::any_of(taken.begin(), taken.end(),
+                     [&](Bytes bytes) { return static_cast<double>(bytes.value) > most; });
 }
 
 Seconds least_in_slices(const ir::Graph& graph, const chip::Chip& machine, std::int64_t slices) {

@@ -1,6 +1,5 @@
 #include "elk/ir/rounds.hpp"
 
-#include <string>
 #include <utility>
 
 #include "elk/base/errors.hpp"

@@ -38,13 +38,14 @@ def audited(document: PlanDocument) -> PlacedProgram:
     except (ElkError, OverflowError) as error:
         raise PlanFileError(str(error), remedy="compile the model again") from error
     check = _core.check_unplaced if document["policy"] in FORECASTS else _core.check_program
-    broken = check(running(document, program.graph), program.chip, program.program)
+    graph = running(document, program.graph)
+    broken = check(graph, program.chip, program.program)
     if broken:
         more = f"; and {len(broken) - _SHOWN} more" if len(broken) > _SHOWN else ""
         raise PlanFileError(
             f"program: {'; '.join(broken[:_SHOWN])}{more}", remedy="compile the model again"
         )
-    audit = _Audit(document, chip, program)
+    audit = _Audit(document, chip, program, graph)
     audit.program()
     audit.operands()
     audit.executes()
@@ -84,13 +85,14 @@ def _same_keys(found: object, right: object, path: Path) -> None:
 class _Audit:
     """Compares a document with what follows of its program."""
 
-    def __init__(self, document: PlanDocument, chip: Chip, program: PlacedProgram) -> None:
+    def __init__(
+        self, document: PlanDocument, chip: Chip, program: PlacedProgram, graph: _core.Graph
+    ) -> None:
         self._document = document
         self._ops = document["ops"]
         self._chip = chip
         self._program = program
         self._chips = chip.chips if document["pod"] == "sharded" else 1
-        graph = running(document, program.graph)
         figures = _core.figures if graph is program.graph else _core.figures_unmoved
         self._figures = figures(graph, program.chip, program.program)
         # A forecast moves what no program does.

@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 from elk.base.choices import one_of
-from elk.base.policies import POLICIES
 
 if TYPE_CHECKING:
     from elk.figures.figure import PaperFigure
@@ -21,21 +20,23 @@ _MODULES: Final = (
     "links",
     "cores",
     "training",
+    "t10_models",
+    "t10_operators",
+    "t10_memory",
+    "t10_cores",
+    "t10_llms",
 )
-_OF_T10: Final = ("t10_models", "t10_operators", "t10_memory", "t10_cores", "t10_llms")
 
 
 def figures() -> dict[str, PaperFigure]:
-    """All figures whose policies the planner has, by name, in the order of their papers.
+    """All figures by name, in the order of their papers.
 
     Example:
         >>> list(elk.figures.figures())[0]
         'elk-5'
     """
-    names = (*_MODULES, *_OF_T10)
-    modules = (importlib.import_module(f"elk.figures.{name}") for name in names)
-    listed = (figure for module in modules for figure in module.FIGURES)
-    return {figure.name: figure for figure in listed if {*figure.policies} <= {*POLICIES}}
+    modules = (importlib.import_module(f"elk.figures.{name}") for name in _MODULES)
+    return {figure.name: figure for module in modules for figure in module.FIGURES}
 
 
 def get(name: str) -> PaperFigure:

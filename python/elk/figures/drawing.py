@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from elk.report.colours import SPLIT
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS: Final = {name: policy.colour for name, policy in POLICIES.items()}
 _MARKERS: Final = {"basic": "v", "static-paper": "s", "static": "^", "elk-dyn": "D"}
@@ -45,6 +46,24 @@ def bars(ax: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float]]
             ax.text(x, 0.01, "x", ha="center", transform=ax.get_xaxis_transform())
             ax.set_xlim(-0.5, len(groups) - 0.5)  # Bars alone would leave these groups out.
     ax.set_xticks(np.arange(len(groups)), groups)
+
+
+def policy_bars(
+    ax: Axes, rows: pd.DataFrame, x: str, y: str, policies: Sequence[str], scale: float = 1.0
+) -> None:
+    """A group of bars for each value of `x`, one a policy, of `y` times `scale`."""
+    values = rows.pivot_table(index=x, columns="policy", values=y, dropna=False)
+    heights = {name: (values[name] * scale).tolist() for name in policies if name in values}
+    bars(ax, [str(value) for value in values.index], heights)
+
+
+def panels(
+    figure: Figure, rows: pd.DataFrame, by: str | list[str]
+) -> list[tuple[Axes, Any, pd.DataFrame]]:
+    """Axes side by side for the values of some columns: each with its value and its rows."""
+    groups = list(rows.groupby(by, sort=False))
+    axes = figure.subplots(1, len(groups), squeeze=False)[0]
+    return [(ax, value, own) for ax, (value, own) in zip(axes, groups, strict=True)]
 
 
 def splits(ax: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:

@@ -103,7 +103,6 @@ class PaperFigure:
         shows: What the paper shows in it.
         make: Makes ELK's.
         page: Which paper's page it is on.
-        policies: Those it compares that the planner may not have yet: then it is not listed.
     """
 
     name: str
@@ -111,7 +110,6 @@ class PaperFigure:
     shows: str
     make: Callable[[Study], Made]
     page: str = "elk"
-    policies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

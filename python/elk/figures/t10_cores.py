@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from elk.figures.drawing import bars
+from elk.figures.drawing import policy_bars
 from elk.figures.figure import Claim, Made, PaperFigure, Rows, Study, holds, unknown
 from elk.figures.t10_models import BASELINE, OF_MODELS, OURS, T10_POLICIES, swept
 
@@ -49,11 +49,7 @@ def scaling(study: Study) -> Made:
         across = len(set(rows.table["batch"]))
         grid = figure.subplots(-(-len(groups) // across), across, squeeze=False)
         for ax, ((model, batch), own) in zip(grid.flat, groups, strict=True):
-            values = own.pivot_table(
-                index="cores", columns="policy", values="latency_s", dropna=False
-            )
-            heights = {name: (values[name] * _MS).tolist() for name in T10_POLICIES}
-            bars(ax, [str(n) for n in values.index], heights)
+            policy_bars(ax, own, "cores", "latency_s", T10_POLICIES, _MS)
             ax.set_title(f"{model}, batch {batch}", fontsize="medium")
         for row in grid:
             row[0].set_ylabel("latency (ms)")
@@ -140,6 +136,5 @@ FIGURES: Final = (
         shows="Latency over the number of cores, up to four chips that are seen as one.",
         make=scaling,
         page="t10",
-        policies=T10_POLICIES,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.figures.drawing import bars, lines
+from elk.figures.drawing import lines, panels, policy_bars
 from elk.figures.figure import Claim, Made, PaperFigure, Rows, Study, compared, holds
 from elk.figures.t10_models import AXES, CHIP, OURS, T10_POLICIES
 
@@ -74,17 +74,13 @@ def beside_gpu(study: Study) -> Made:
     rows = Rows(pd.concat([*parts, pd.DataFrame(gpu)], ignore_index=True), AXES)
 
     def draw(figure: Figure) -> None:
-        groups = list(rows.table.groupby("model", sort=False))
-        axes = figure.subplots(1, len(groups), squeeze=False)[0]
-        for ax, (model, own) in zip(axes, groups, strict=True):
-            values = own.pivot_table(
-                index="batch", columns="policy", values="latency_s", dropna=False
-            )
-            shown = {name: (values[name] * 1e6).tolist() for name in (*T10_POLICIES, _GPU)}
-            bars(ax, [str(batch) for batch in values.index], shown)
+        drawn = panels(figure, rows.table, "model")
+        for ax, model, own in drawn:
+            policy_bars(ax, own, "batch", "latency_s", (*T10_POLICIES, _GPU), 1e6)
             ax.set(xlabel="batch", title=model)
-        axes[0].set_ylabel("latency of the layers (µs)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        first = drawn[0][0]
+        first.set_ylabel("latency of the layers (µs)")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
     listed = ", ".join(f"{count} of {name}" for name, count in _LAYERS.items())
     return Made(
@@ -146,13 +142,13 @@ def with_hbm(study: Study) -> Made:
     rows = Rows(pd.concat(parts, ignore_index=True), ("model", "hbm_bandwidth", "policy"))
 
     def draw(figure: Figure) -> None:
-        groups = list(rows.done.groupby("model", sort=False))
-        axes = figure.subplots(1, len(groups), squeeze=False)[0]
-        for ax, (model, own) in zip(axes, groups, strict=True):
+        drawn = panels(figure, rows.done, "model")
+        for ax, model, own in drawn:
             lines(ax, own, "hbm_bandwidth", "latency_s", scale=(1e9, 1e-3))
             ax.set(xlabel="HBM (GB/s)", title=model, xscale="log")
-        axes[0].set_ylabel("latency of the layers (ms)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        first = drawn[0][0]
+        first.set_ylabel("latency of the layers (ms)")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
     return Made(
         table=rows.table,
@@ -209,7 +205,6 @@ FIGURES: Final = (
         shows="Latency of layers of LLMs over batch sizes, on the chip and on an A100 GPU.",
         make=beside_gpu,
         page="t10",
-        policies=T10_POLICIES,
     ),
     PaperFigure(
         name="t10-23",

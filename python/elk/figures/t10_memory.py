@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.figures.drawing import COLOURS
+from elk.figures.drawing import COLOURS, panels
 from elk.figures.figure import Claim, Made, PaperFigure, Study, compared, holds
-from elk.figures.t10_models import BASELINE, CHIP, OURS, T10_POLICIES, WORKLOADS
+from elk.figures.t10_models import BASELINE, CHIP, OURS, WORKLOADS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +46,16 @@ def explored(study: Study) -> Made:
     table = table.assign(idle_share=100 * table[_BYTES] / sram)
 
     def draw(figure: Figure) -> None:
-        groups = list(table.groupby(["model", "batch"], sort=False))
-        axes = figure.subplots(1, len(groups), squeeze=False)[0]
-        for ax, ((model, batch), rows) in zip(axes, groups, strict=True):
+        drawn = panels(figure, table, ["model", "batch"])
+        for ax, (model, batch), rows in drawn:
             for plan, marker in (("explored", "."), (OURS, "*"), (BASELINE, "^")):
                 own = rows[rows["plan"] == plan]
                 colour = COLOURS.get(plan, "#808080")
                 ax.plot(own["idle_share"], own["time_s"] * 1e3, marker, color=colour, label=plan)
             ax.set(xlabel="idle memory (%)", title=f"{model}, batch {batch}")
-        axes[0].set_ylabel("latency (ms)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+        first = drawn[0][0]
+        first.set_ylabel("latency (ms)")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
     return Made(
         table=table,
@@ -71,21 +71,8 @@ def explored(study: Study) -> Made:
 
 def _final(plan: PlanDocument) -> dict[str, Any]:
     """What a plan keeps of weights on a core all the time, and the time that it is forecast."""
-    rows = [op["idle"] for op in plan["ops"] if op["idle"] is not None]
-    kept = sum(row["space_bytes"] for row in rows) if rows else _even_share(plan)
+    kept = sum(op["idle"]["space_bytes"] for op in plan["ops"] if op["idle"] is not None)
     return {_BYTES: kept, "time_s": plan["predicted"]["total_s"]}
-
-
-def _even_share(plan: PlanDocument) -> int:
-    """What a core keeps where weights and states lie evenly over all cores."""
-    read = {
-        operand["tensor"]: operand["bytes"]
-        for op in plan["ops"]
-        for operand in op["operands"]
-        if operand["home"] in ("weight", "state")
-    }
-    cores: int = plan["chip"]["core"]["count"]
-    return sum(-(-size // cores) for size in read.values())
 
 
 def _claims(table: pd.DataFrame, ops: list[OpRow], sram: int) -> list[Claim]:
@@ -137,6 +124,5 @@ FIGURES: Final = (
         shows="The end-to-end plans that T10 explores, and the final plans of T10 and Roller.",
         make=explored,
         page="t10",
-        policies=T10_POLICIES,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.figures.drawing import bars
+from elk.figures.drawing import panels, policy_bars
 from elk.figures.figure import Claim, Made, PaperFigure, Rows, Study, compared, holds, unknown
 
 if TYPE_CHECKING:
@@ -105,18 +105,14 @@ def latencies(study: Study) -> Made:
     shown = _fitting(found.table)
 
     def draw(figure: Figure) -> None:
-        models = list(dict.fromkeys(shown["model"]))
-        axes = figure.subplots(1, len(models), squeeze=False)[0]
-        for ax, model in zip(axes, models, strict=True):
-            values = shown[shown["model"] == model].pivot_table(
-                index="batch", columns="policy", values="latency_s", dropna=False
-            )
-            each = values.div(values.index, axis=0) * _MS
-            heights = {name: each[name].tolist() for name in T10_POLICIES}
-            bars(ax, [str(batch) for batch in values.index], heights)
+        each = shown.assign(each_s=shown["latency_s"] / shown["batch"])
+        drawn = panels(figure, each, "model")
+        for ax, model, own in drawn:
+            policy_bars(ax, own, "batch", "each_s", T10_POLICIES, _MS)
             ax.set(xlabel="batch", title=model)
-        axes[0].set_ylabel("latency over batch (ms)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+        first = drawn[0][0]
+        first.set_ylabel("latency over batch (ms)")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
     full = found.ratios(OURS, "elk-full")
     return Made(
@@ -187,17 +183,13 @@ def transfers(study: Study) -> Made:
     rows = rows.assign(transfer_share=100 * rows["transfer_s"] / rows["latency_s"])
 
     def draw(figure: Figure) -> None:
-        models = list(dict.fromkeys(rows["model"]))
-        axes = figure.subplots(1, len(models), squeeze=False, sharey=True)[0]
-        for ax, model in zip(axes, models, strict=True):
-            values = rows[rows["model"] == model].pivot_table(
-                index="batch", columns="policy", values="transfer_share", dropna=False
-            )
-            heights = {name: values[name].tolist() for name in values.columns}
-            bars(ax, [str(batch) for batch in values.index], heights)
+        drawn = panels(figure, rows, "model")
+        for ax, model, own in drawn:
+            policy_bars(ax, own, "batch", "transfer_share", (BASELINE, OURS))
             ax.set(xlabel="batch", title=model, ylim=(0, 100))
-        axes[0].set_ylabel("time that is not compute (%)")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+        first = drawn[0][0]
+        first.set_ylabel("time that is not compute (%)")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
     return Made(
         table=rows,
@@ -247,7 +239,6 @@ FIGURES: Final = (
         shows="Latency of DNN models over batch sizes, and which batches fit on the chip.",
         make=latencies,
         page="t10",
-        policies=T10_POLICIES,
     ),
     PaperFigure(
         name="t10-13",
@@ -255,6 +246,5 @@ FIGURES: Final = (
         shows="Share of the latency in transfers between cores, by model, batch and compiler.",
         make=transfers,
         page="t10",
-        policies=T10_POLICIES,
     ),
 )

@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.figures.drawing import COLOURS, bars
+from elk.figures.drawing import COLOURS, bars, panels
 from elk.figures.figure import Claim, Made, PaperFigure, Study, compared, holds, unknown
-from elk.figures.t10_models import BASELINE, CHIP, OURS, T10_POLICIES, WORKLOADS, Workload
+from elk.figures.t10_models import BASELINE, CHIP, OURS, WORKLOADS, Workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,17 +61,16 @@ def fronts(study: Study) -> Made:
     table = pd.concat(parts, ignore_index=True)
 
     def draw(figure: Figure) -> None:
-        groups = list(table.groupby("model", sort=False))
-        axes = figure.subplots(1, len(groups), squeeze=False)[0]
-        for ax, (model, rows) in zip(axes, groups, strict=True):
+        drawn = panels(figure, table, "model")
+        for ax, model, rows in drawn:
             for plan, marker in (("front", "*"), (OURS, "D"), (BASELINE, "^")):
                 own = rows[rows["plan"] == plan]
                 at, values = own["space_bytes"] / _KIB, own["time_s"] * 1e6
                 ax.plot(at, values, marker, color=COLOURS.get(plan), label=plan)
             ax.set_title(f"{model}\n{rows['op'].iloc[0]}", fontsize="small")
             ax.set(xlabel="memory of a core (KiB)", yscale="log")
-        axes[0].set_ylabel("time of the operator alone (µs)")
-        axes[0].legend()
+        drawn[0][0].set_ylabel("time of the operator alone (µs)")
+        drawn[0][0].legend()
 
     return Made(
         table=table,
@@ -259,7 +258,6 @@ FIGURES: Final = (
         shows="Time over memory of the plans of representative operators that no other beats.",
         make=fronts,
         page="t10",
-        policies=T10_POLICIES,
     ),
     PaperFigure(
         name="t10-17",

@@ -99,27 +99,17 @@ Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option) {
 }
 
 Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>& choices) {
+  const ir::Graph& graph = problem.graph();
   const program::Lifetimes& lives = problem.lives();
-  Table<OpId, Bytes> change(choices.size() + 1, Bytes{0});
-  for (const TensorId t : problem.graph().tensors.ids()) {
-    const bool made = lives.producer[t] != OpId::none;
-    const bool input = !made && problem.graph().tensors[t].home == ir::Home::Input;
-    const OpId first = made ? lives.producer[t] : lives.first_reader[t];
-    if ((!made && !input) || first == OpId::none) {
-      continue;
+  const auto size = [&](TensorId t) {
+    const OpId made = lives.producer[t];
+    if (made != OpId::none) {
+      return problem.option(made, choices[made]).footprint.rest;
     }
-    const Bytes rest = made ? problem.option(first, choices[first]).footprint.rest
-                            : partition::spread_share(problem.graph().tensors[t], problem.chip());
-    change[first] += rest;
-    change[last_use(problem, t) + 1] -= rest;
-  }
-  Table<OpId, Bytes> live(choices.size(), Bytes{0});
-  Bytes sum{0};
-  for (const OpId i : live.ids()) {
-    sum += change[i];
-    live[i] = sum;
-  }
-  return live;
+    const bool input = graph.tensors[t].home == ir::Home::Input;
+    return input ? partition::spread_share(graph.tensors[t], problem.chip()) : Bytes{0};
+  };
+  return program::alive(graph, lives, size, [&](TensorId t) { return last_use(problem, t); });
 }
 
 Situation situation(Problem& problem, const Table<OpId, Choice>& choices, TimingRules rules) {
