@@ -42,6 +42,12 @@ def test_less_memory_takes_more_rounds_and_time(tmp_path: Path) -> None:
     assert "rounds along" in str(tight.explain(op))
 
 
+def test_every_weight_lies_evenly_over_all_cores() -> None:
+    plan = elk.compile(product(), bare("64 KiB"), policy="vgm")  # 20 x 8 floats on 64 cores.
+    idle = plan.to_json()["ops"][0]["idle"]
+    assert idle == {"divisor": {"w": 0}, "space_bytes": 16, "setup_bytes": 0, "setup_s": 0.0}
+
+
 def test_a_forecast_neither_runs_nor_is_compared() -> None:
     plan = planned("64 KiB")
     assert plan.check() == []

@@ -12,7 +12,7 @@ import pytest
 from elk import figures
 from elk.cli import main
 from elk.errors import InvalidInputError
-from elk.figures import decoding, hbm, links, t10_llms, t10_memory, t10_models, training
+from elk.figures import decoding, hbm, links, t10_llms, t10_models, training
 from elk.figures.figure import SAME, Rows, Study, compared, holds
 from elk.figures.steadiest import taut
 from sampling import few_then
@@ -202,16 +202,6 @@ def test_a_gpu_takes_what_its_peaks_leave() -> None:
     assert t10_llms.roofline_s(few.graph) == pytest.approx(weights, rel=0.1)
     # Activations of 128 MB are written and read again.
     assert t10_llms.roofline_s(many.graph) > 10 * (1 << 20) * 64 * 2 / 2000e9
-
-
-def test_idle_memory_that_no_op_names_is_an_even_share_of_weights() -> None:
-    operand = {"tensor": "w", "bytes": 1000, "home": "weight"}
-    other = {"tensor": "x", "bytes": 4000, "home": "activation"}
-    op: dict[str, Any] = {"idle": None, "operands": [operand, other]}
-    plan: Any = {"ops": [op, op], "predicted": {"total_s": 2.0}, "chip": {"core": {"count": 64}}}
-    assert t10_memory._final(plan) == {"idle_bytes": 16, "time_s": 2.0}
-    op["idle"] = {"space_bytes": 40}
-    assert t10_memory._final(plan)["idle_bytes"] == 80
 
 
 @pytest.mark.slow
