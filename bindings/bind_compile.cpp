@@ -289,7 +289,15 @@ void bind_compile(py::module_& m) {
       .def_property_readonly("origin", [](const Plan& plan) { return schedule::name(plan.origin); })
       .def_readonly("pod", &Plan::pod)
       .def_readonly("shard", &Plan::shard)
-      .def_readonly("wave_dims", &Plan::wave_dims)
+      .def_property_readonly("parts",
+                             [](const Plan& plan) {
+                               std::vector<std::pair<std::string, std::vector<std::int64_t>>> rows;
+                               rows.reserve(plan.parts.size());
+                               for (const compile::PlannedPart& part : plan.parts) {
+                                 rows.emplace_back(part.of, part.begin);
+                               }
+                               return rows;
+                             })
       .def_readonly("ops", &Plan::ops)
       .def_readonly("fronts", &Plan::fronts)
       .def_readonly("front_of", &Plan::front_of)

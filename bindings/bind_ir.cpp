@@ -95,6 +95,7 @@ void bind_types(py::module_& m) {
       .value("Input", ir::Home::Input)
       .value("Output", ir::Home::Output)
       .value("Activation", ir::Home::Activation)
+      .value("Spilled", ir::Home::Spilled)
       .finalize();
   py::native_enum<ir::Access>(m, "Access", "enum.Enum", "What an op does with an operand.")
       .value("Read", ir::Access::Read)
@@ -183,18 +184,16 @@ void bind_tensors(py::module_& m) {
       .def(py::init([](TensorId tensor, ir::Access access, Table<DimId, ir::Dim> dims,
                        std::optional<ir::Indirect> indirect, std::int32_t input, bool covers) {
              return ir::Operand{tensor, access, std::move(dims), std::move(indirect),
-                                false,  input,  covers};
+                                input,  covers};
            }),
            py::kw_only(), "tensor"_a, "access"_a, "dims"_a, "indirect"_a = py::none(),
            "input"_a = -1, "covers"_a = false)
       .def(by_members(&ir::Operand::tensor, &ir::Operand::access, &ir::Operand::dims,
-                      &ir::Operand::indirect, &ir::Operand::spilled, &ir::Operand::input,
-                      &ir::Operand::covers))
+                      &ir::Operand::indirect, &ir::Operand::input, &ir::Operand::covers))
       .def_readonly("tensor", &ir::Operand::tensor)
       .def_readonly("access", &ir::Operand::access)
       .def_property_readonly("dims", members(&ir::Operand::dims))
       .def_readonly("indirect", &ir::Operand::indirect)
-      .def_readonly("spilled", &ir::Operand::spilled)
       .def_readonly("input", &ir::Operand::input)
       .def_readonly("covers", &ir::Operand::covers);
   py::class_<ir::Tensor>(m, "Tensor", "A stored tensor.")
@@ -241,7 +240,7 @@ void bind_op(py::module_& m) {
 }
 
 using OpRow = std::tuple<std::string, std::size_t, std::vector<TensorId>>;
-using StoreRow = std::tuple<TensorId, OpId, std::int64_t>;
+using StoreRow = std::tuple<TensorId, OpId, std::int64_t, TensorId, std::vector<std::int64_t>>;
 
 /// The ops that `rows` describe: each one of `patterns` under a name and over tensors of a graph.
 Table<OpId, ir::Op> instances(const std::vector<ir::Op>& patterns, const std::vector<OpRow>& rows) {
@@ -256,8 +255,8 @@ Table<OpId, ir::Op> instances(const std::vector<ir::Op>& patterns, const std::ve
 std::vector<ir::Store> stores_of(const std::vector<StoreRow>& rows) {
   std::vector<ir::Store> stores;
   stores.reserve(rows.size());
-  for (const auto& [tensor, op, run] : rows) {
-    stores.push_back({tensor, op, Bytes{run}});
+  for (const auto& [tensor, op, run, into, begin] : rows) {
+    stores.push_back({tensor, op, Bytes{run}, into, begin});
   }
   return stores;
 }
@@ -318,7 +317,7 @@ GraphState state_of(const ir::Graph& graph) {
     ops.emplace_back(graph.ops[i].name, known, std::move(of));
   }
   for (const ir::Store& store : graph.stores) {
-    stores.emplace_back(store.tensor, store.op, store.run.value);
+    stores.emplace_back(store.tensor, store.op, store.run.value, store.into, store.begin);
   }
   return state;
 }
@@ -329,7 +328,9 @@ void bind_graph(py::module_& m) {
   py::class_<ir::Store>(m, "GraphStore", "A tensor written back to HBM after an op.")
       .def_readonly("tensor", &ir::Store::tensor)
       .def_readonly("op", &ir::Store::op)
-      .def_property_readonly("run_bytes", [](const ir::Store& store) { return store.run.value; });
+      .def_property_readonly("run_bytes", [](const ir::Store& store) { return store.run.value; })
+      .def_readonly("into", &ir::Store::into)
+      .def_readonly("begin", &ir::Store::begin);
   py::class_<ir::Repeat>(m, "Repeat", "`count` times the same `period` ops, from op `begin` on.")
       .def_readonly("begin", &ir::Repeat::begin)
       .def_readonly("period", &ir::Repeat::period)

@@ -268,6 +268,7 @@ class Home(enum.Enum):
     Input = 2
     Output = 3
     Activation = 4
+    Spilled = 5
 
 class Access(enum.Enum):
     Read = 0
@@ -388,8 +389,6 @@ class Operand(_Pickled):
     def input(self) -> int: ...
     @property
     def covers(self) -> bool: ...
-    @property
-    def spilled(self) -> bool: ...
 
 class Tensor(_Pickled):
     def __init__(
@@ -460,6 +459,10 @@ class GraphStore(_Struct):
     def op(self) -> int: ...
     @property
     def run_bytes(self) -> int: ...
+    @property
+    def into(self) -> int: ...
+    @property
+    def begin(self) -> list[int]: ...
 
 class Repeat(_Struct):
     @property
@@ -477,7 +480,7 @@ class Graph(_Pickled):
         tensors: Sequence[Tensor],
         patterns: Sequence[Op],
         ops: Sequence[tuple[str, int, Sequence[int]]],
-        stores: Sequence[tuple[int, int, int]],
+        stores: Sequence[tuple[int, int, int, int, Sequence[int]]],
         outputs: Sequence[int],
     ) -> None: ...
     @property
@@ -831,7 +834,7 @@ class Plan(_Struct):
     @property
     def shard(self) -> OneChip | None: ...
     @property
-    def wave_dims(self) -> list[int]: ...
+    def parts(self) -> list[tuple[str, list[int]]]: ...
     @property
     def ops(self) -> list[PlannedOp]: ...
     @property

@@ -10,7 +10,7 @@ import elk
 from elk.document.file import StoredPlan
 from elk.document.rebuild import placed
 from elk.emulation.emulate import _given
-from elk.emulation.parts import EmulatedPlan, parts_of, run_parts
+from elk.emulation.parts import EmulatedPlan, Version, parts_of, run_parts
 from elk.plan.content import Content
 from elk.plan.plan import Plan
 from emulated_moves import Key, emulated_moves
@@ -30,7 +30,10 @@ def run_document(
     program = placed(document)
     part = parts_of(EmulatedPlan(model, program.chip, program.program))
     names = [tensor.name for tensor in program.graph.tensors]
-    versions = [type(part.versions[0])(i, name, "whole") for i, name in enumerate(names)]
+    versions = [
+        Version(i, t.name, "whole", (0,) * len(t.shape), t.name)
+        for i, t in enumerate(program.graph.tensors)
+    ]
     shapes = {tensor.name: tuple(tensor.shape) for tensor in program.graph.tensors}
     own = type(part)(program.graph, 1, shapes, [], versions)
     arrays = {n: x for n, x in _given(model, feeds, {}).items() if n in names}

@@ -79,9 +79,38 @@ class Versions {
       if (!sliced.may_go_on) {
         break;
       }
-      if (sliced.waves) {
-        fitting += enter(options_.policy, &*sliced.waves) ? 1 : 0;
+      const bool fits =
+          !overflows(sliced.waves->graph, chip_) && enter(options_.policy, &*sliced.waves);
+      if (fits) {
+        ++fitting;
         gained = without() || shortest() < before;
+      } else {
+        enter_fitted(*sliced.waves, split);
+      }
+    }
+  }
+
+  /// Plans the model with ops of `parts` in waves and activations spilled: in smaller waves as long
+  /// as a policy has no plan or, of the whole model, that gains.
+  void enter_fitted(const ir::WaveGraph& parts, const Table<OpId, AxisId>& split) {
+    const bool whole = parts.graph.ops.size() == whole_.graph.ops.size();
+    ir::WaveGraph last = parts;
+    for (const double op : tuning::kOpShares) {
+      const Seconds before = shortest();
+      bool entered = false;
+      for (const double rest : tuning::kRestShares) {
+        if (!has_none() && Watch::stops(options_.watch)) {
+          return;
+        }
+        const std::size_t most = has_none() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts;
+        auto found = fitted(parts, split, chip_, {.op = op, .rest = rest}, most);
+        if (found && !same(found->graph, last.graph) && !overflows(found->graph, chip_)) {
+          entered = enter(options_.policy, &*found) || entered;
+          last = std::move(*found);
+        }
+      }
+      if (entered && !without() && !(whole && shortest() < before)) {
+        return;
       }
     }
   }
@@ -109,6 +138,10 @@ class Versions {
   }
 
  private:
+  static bool same(const ir::Graph& a, const ir::Graph& b) {
+    return a.ops == b.ops && a.tensors == b.tensors;
+  }
+
   [[nodiscard]] Seconds shortest() const {
     return has_none() ? kNoPlan : to_seconds(best_->predicted.total);
   }
@@ -165,20 +198,9 @@ Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::
   const Table<OpId, AxisId>& split = whole.one != nullptr ? whole.one->axes : uncut;
   Versions versions(whole, chip, tiles, options, spaces);
   versions.enter(options.policy, nullptr);
-  for (const double share :
-       {tuning::kLargeShare, tuning::kLargeShare / 2, tuning::kLargeShare / 4}) {
-    const auto policy =
-        share == tuning::kLargeShare ? std::optional(options.policy) : versions.without();
-    if (!mechanisms().waves || !options.waves || !policy ||
-        (!versions.has_none() && Watch::stops(options.watch))) {
-      break;
-    }
-    if (const auto waves = large_in_waves(whole.graph, split, chip, share)) {
-      versions.enter(*policy, &*waves);
-    }
-  }
   if (mechanisms().waves && options.waves) {
     versions.enter_slices(split);
+    versions.enter_fitted(ir::in_no_waves(whole.graph), split);
   }
   return std::move(versions).best();
 }

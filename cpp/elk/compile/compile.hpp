@@ -56,6 +56,12 @@ struct PlannedOp {
   ir::Rounds rounds = {};  // of `option`, under a virtual global memory
 };
 
+/// Which part of which tensor another is, before anything went in waves.
+struct PlannedPart {
+  std::string of;
+  Table<DimId, std::int64_t> begin;
+};
+
 struct Search {
   std::int64_t complete;  // plans, summed over distinct ops
   std::int64_t filtered;
@@ -86,11 +92,10 @@ struct Plan {
   program::Program program;  // no buffers where the policy makes forecasts
   schedule::Forecast predicted;
   schedule::Bounds bounds;
-  Table<TensorId, DimId> wave_dims;  // of each tensor: the dimension of which it is a wave's
-                                     // part, or -1; empty without waves
-  Picoseconds raw;                   // the policy's own result, before "never worse"
-  schedule::Policy origin;           // whose schedule the plan carries (design 6.6)
-  std::vector<Bytes> occupancy;      // per core, at every instruction
+  Table<TensorId, PlannedPart> parts;  // of each tensor; empty where nothing goes in waves
+  Picoseconds raw;                     // the policy's own result, before "never worse"
+  schedule::Policy origin;             // whose schedule the plan carries (design 6.6)
+  std::vector<Bytes> occupancy;        // per core, at every instruction
   Search search;
   std::optional<Aimed> aimed = std::nullopt;  // none: at latency
   Pod pod = Pod::Pooled;  // how chips work together; one chip is a pod of its own

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -44,19 +45,13 @@ inline constexpr double kImproved = 1.1;
 
 // Waves (docs/decisions/schedule.md).
 
-/// Share of all SRAM above which what an op reads from HBM is large: of two such ops in a row the
-/// second has no room to be loaded beside the first. Two caches of half of all SRAM each, as those
-/// of OPT-30B at batch 64, are above it; the number was chosen by hand.
-inline constexpr double kLargeShare = 0.4;
+/// Shares of all SRAM that an op in waves touches at most, the largest first. Chosen by hand, not
+/// measured.
+inline constexpr std::array<double, 3> kOpShares{0.6, 0.4, 0.2};
 
-/// Of all bytes read from HBM, those that large ops must read for waves to be worth a search.
-/// Chosen by hand, not measured.
-inline constexpr double kWorthwhile = 0.1;
-
-/// Waves of an op at most: more of them read the parts of a tensor as more operands than a search
-/// through their rotations can go through, and a chip so small leaves nothing to preload ahead. A
-/// model twice as large as a chip still fits.
-inline constexpr std::int64_t kMostWaves = 16;
+/// Shares of all SRAM that an op takes at most together with what rests beside it. Chosen by hand,
+/// not measured.
+inline constexpr std::array<double, 2> kRestShares{0.75, 0.5};
 
 /// Share of all SRAM above which an op, with the activations that live beside it, leaves little for
 /// preloads or large plans, so that slices of the batch are tried. BERT-large of 8 x 512 tokens on
@@ -66,9 +61,13 @@ inline constexpr double kCrowded = 0.25;
 /// Slices at most: more read all weights too often. Chosen by hand, not measured.
 inline constexpr std::int64_t kMostSlices = 32;
 
-/// Ops in slices at most: more take long to plan. ResNet-50 in 16 slices has 1,937; the number was
-/// chosen by hand.
-inline constexpr std::size_t kMostSlicedOps = 10'000;
+/// Ops in waves or slices at most where there is a plan already: more take long to plan. ResNet-50
+/// in 16 slices has 1,937; the number was chosen by hand.
+inline constexpr std::size_t kMostOpsInParts = 10'000;
+
+/// Ops in waves or slices at most where nothing else fits. Llama2-7B reading 2,048 tokens on `h100`
+/// has 21,250, whose plan takes minutes; the number was chosen by hand.
+inline constexpr std::size_t kMostOpsAtAll = 25'000;
 
 /// Numbers of slices that are planned: the fewest that fit need not be the fastest. Chosen by hand,
 /// not measured.

@@ -164,17 +164,18 @@ void check_capacity(const ir::Graph& graph, const chip::Chip& chip) {
   }
   std::int64_t bytes = 0;
   for (const ir::Tensor& tensor : graph.tensors) {
-    if (tensor.home == ir::Home::Weight || tensor.home == ir::Home::State) {
+    if (ir::in_hbm(tensor)) {
       bytes = sum_up_to(std::numeric_limits<std::int64_t>::max(), bytes, ir::bytes(tensor).value);
     }
   }
   if (ceil_div(bytes, chip.chips) > chip.hbm->capacity.value) {
     const std::int64_t capacity = chip.hbm->capacity.value * chip.chips;  // Less than `bytes`.
-    throw Infeasible(text("weights and states are ", bytes, " bytes, the HBM of ", chip.chips,
-                          " chip(s) holds ", capacity, " (hbm.capacity_bytes): ", bytes - capacity,
-                          " bytes too many; more chips, a larger hbm.capacity_bytes, a smaller "
-                          "batch or a shorter sequence would make them fit"),
-                     "hbm_overflow");
+    throw Infeasible(
+        text("weights, states and what is spilled are ", bytes, " bytes, the HBM of ", chip.chips,
+             " chip(s) holds ", capacity, " (hbm.capacity_bytes): ", bytes - capacity,
+             " bytes too many; more chips, a larger hbm.capacity_bytes, a smaller "
+             "batch or a shorter sequence would make them fit"),
+        "hbm_overflow");
   }
 }
 

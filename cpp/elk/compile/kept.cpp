@@ -100,7 +100,7 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
   }
   out.add(graph.stores.size());
   for (const ir::Store& store : graph.stores) {
-    out.all(store.tensor, store.op, store.run);
+    out.all(store.tensor, store.op, store.run, store.into, store.begin);
   }
   out.all(graph.outputs, graph.repeat.has_value());
   if (graph.repeat) {

@@ -26,14 +26,10 @@
 namespace elk::compile {
 namespace {
 
-bool rests(const ir::Tensor& tensor) {
-  return tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
-}
-
 /// `graph` with everything loaded from where graph inputs lie: evenly over all cores.
 ir::Graph all_spread(ir::Graph graph) {
   for (ir::Tensor& tensor : graph.tensors) {
-    tensor.home = rests(tensor) ? ir::Home::Input : tensor.home;
+    tensor.home = ir::in_hbm(tensor) ? ir::Home::Input : tensor.home;
   }
   return graph;
 }
@@ -45,11 +41,12 @@ Table<OpId, Bytes> lying(const ir::Graph& graph, const chip::Chip& chip) {
   Bytes always{0};
   for (const TensorId t : graph.tensors.ids()) {
     const bool used = std::max(lives.producer[t], lives.last_reader[t]) != OpId::none;
-    always += used && rests(graph.tensors[t]) ? partition::spread_share(graph.tensors[t], chip)
-                                              : Bytes{0};
+    always += used && ir::in_hbm(graph.tensors[t]) ? partition::spread_share(graph.tensors[t], chip)
+                                                   : Bytes{0};
   }
   Table<OpId, Bytes> result = program::alive(graph, lives, [&](TensorId t) {
-    return rests(graph.tensors[t]) ? Bytes{0} : partition::spread_share(graph.tensors[t], chip);
+    return ir::in_hbm(graph.tensors[t]) ? Bytes{0}
+                                        : partition::spread_share(graph.tensors[t], chip);
   });
   for (Bytes& bytes : result) {
     bytes += always;
@@ -327,7 +324,7 @@ Plan vgm(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& 
             .program = {},
             .predicted = {},
             .bounds = {},
-            .wave_dims = {},
+            .parts = {},
             .raw = {0},
             .origin = schedule::Policy::Vgm,
             .occupancy = {},

@@ -9,22 +9,12 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/compile/compile_tuning.hpp"
-#include "elk/partition/plan.hpp"
+#include "elk/ir/cuts.hpp"
+#include "elk/ir/spills.hpp"
 #include "elk/program/code/lifetimes.hpp"
 
 namespace elk::compile {
 namespace {
-
-/// Bytes of what an op reads from HBM, as it lies there.
-double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
-  double sum = 0.0;
-  for (const ir::Operand& operand : op.operands) {
-    if (partition::from_hbm(graph, operand) && !operand.indirect) {
-      sum += static_cast<double>(ir::bytes(graph.tensors[operand.tensor]).value);
-    }
-  }
-  return sum;
-}
 
 double all_room(const chip::Chip& machine) {
   return static_cast<double>(chip::room(machine).value) *
@@ -38,44 +28,32 @@ Table<OpId, Bytes> made_bytes(const ir::Graph& graph, const program::Lifetimes& 
   });
 }
 
-/// Whether the results that live beside each other exceed all SRAM.
-bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
-  const Table<OpId, Bytes> made = made_bytes(graph, program::lifetimes(graph));
-  return static_cast<double>(std::max_element(made.begin(), made.end())->value) > all_room(machine);
+/// How much of a graph there is, of which cuts and spills add something.
+std::size_t extent(const ir::Graph& graph) {
+  const auto spilled = std::ranges::count(graph.tensors, ir::Home::Spilled, &ir::Tensor::home);
+  return graph.ops.size() + static_cast<std::size_t>(spilled);
 }
 
 }  // namespace
 
-std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
-                                            const Table<OpId, AxisId>& split,
-                                            const chip::Chip& machine, double share) {
-  const double wave = share * all_room(machine);
-  Table<OpId, double> loaded;
-  Table<OpId, char> heavy;
-  double all = 0.0;
-  double large = 0.0;
-  for (const ir::Op& op : graph.ops) {
-    loaded.push_back(loaded_bytes(graph, op));
-    heavy.push_back(loaded.back() > wave ? 1 : 0);
-    all += loaded.back();
-    large += heavy.back() != 0 ? loaded.back() : 0.0;
-  }
-  if (!machine.hbm || large == 0.0 || large < tuning::kWorthwhile * all) {
+std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts, const Table<OpId, AxisId>& split,
+                                    const chip::Chip& machine, SramShares shares,
+                                    std::size_t most) {
+  if (!machine.hbm) {
     return std::nullopt;
   }
-  std::vector<ir::Chain> chains = ir::chains(graph, heavy, split);
-  for (ir::Chain& chain : chains) {
-    double most = 0.0;
-    for (const ir::Chain::ChainOp& link : chain.links) {
-      most = std::max(most, loaded[link.op]);
-    }
-    chain.waves = std::min(chain.length, static_cast<std::int64_t>(std::ceil(most / wave)));
+  const double room = all_room(machine);
+  std::optional<ir::WaveGraph> result =
+      ir::cut_to_fit(parts, split, {.room = room, .most = shares.op * room, .ops = most});
+  if (result) {
+    result = ir::spilled_to_fit(std::move(*result), shares.rest * room);
   }
-  std::erase_if(chains, [](const ir::Chain& chain) { return chain.waves > tuning::kMostWaves; });
-  if (chains.empty()) {
-    return std::nullopt;
-  }
-  return ir::in_waves(graph, chains);
+  return result && extent(result->graph) > extent(parts.graph) ? std::move(result) : std::nullopt;
+}
+
+bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
+  const Table<OpId, Bytes> made = made_bytes(graph, program::lifetimes(graph));
+  return static_cast<double>(std::max_element(made.begin(), made.end())->value) > all_room(machine);
 }
 
 Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
@@ -91,12 +69,9 @@ Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
     chain.waves = slices;
     ops += chain.links.size() * static_cast<std::size_t>(slices);
   }
-  result.may_go_on = slices <= tuning::kMostSlices && ops <= tuning::kMostSlicedOps;
+  result.may_go_on = slices <= tuning::kMostSlices && ops <= tuning::kMostOpsInParts;
   if (result.may_go_on) {
-    ir::WaveGraph waves = ir::in_waves(graph, chains);
-    if (!overflows(waves.graph, machine)) {
-      result.waves = std::move(waves);
-    }
+    result.waves = ir::in_waves(ir::in_no_waves(graph), chains);
   }
   return result;
 }
@@ -126,12 +101,13 @@ Seconds least_in_slices(const ir::Graph& graph, const chip::Chip& machine, std::
 
 shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves) {
   shard::OneChip result{.graph = waves.graph, .forms = {}, .whole = {}, .axes = {}};
-  for (const TensorId t : waves.tensor_of.ids()) {
-    const TensorId from = waves.tensor_of[t];
+  for (const TensorId t : waves.part_of.ids()) {
+    const TensorId from = waves.part_of[t].tensor;
+    const ir::Tensor& tensor = waves.graph.tensors[t];
     Table<DimId, std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
-    if (waves.dim_of[t] != DimId::none) {
-      const DimId dim = waves.dim_of[t];
-      whole[dim] = waves.graph.tensors[t].shape[dim];  // No chain goes along what chips share.
+    for (const DimId dim : whole.ids()) {  // No chain goes along what chips share.
+      const bool cut = tensor.shape[dim] != one.graph.tensors[from].shape[dim];
+      whole[dim] = cut ? tensor.shape[dim] : whole[dim];
     }
     result.forms.push_back(one.forms[from]);
   }
@@ -153,7 +129,9 @@ shard::OneChip unsplit(const ir::Graph& graph) {
 
 void run_as(const PlanRequest& whole, const ir::WaveGraph* waves, Plan& plan) {
   if (waves != nullptr) {
-    plan.wave_dims = waves->dim_of;
+    for (const ir::PartOf& part : waves->part_of) {
+      plan.parts.push_back({.of = whole.graph.tensors[part.tensor].name, .begin = part.begin});
+    }
     plan.shard = in_parts(whole.one != nullptr ? *whole.one : unsplit(whole.graph), *waves);
   } else if (whole.one != nullptr) {
     plan.shard = *whole.one;

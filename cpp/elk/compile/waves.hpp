@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -13,22 +14,32 @@
 
 namespace elk::compile {
 
-/// `graph` with its large ops in waves of at most `share` of the SRAM of `machine` each; nothing
-/// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
-/// has of each op the axis that is cut over chips, or -1; it is empty where none is.
-[[nodiscard]] std::optional<ir::WaveGraph> large_in_waves(const ir::Graph& graph,
-                                                          const Table<OpId, AxisId>& split,
-                                                          const chip::Chip& machine, double share);
+/// Shares of all SRAM.
+struct SramShares {
+  double op;    // that an op may touch
+  double rest;  // that this takes together with what rests beside it
+};
+
+/// `parts` with ops that touch too much in waves, and with as much spilled that the rest fits, on a
+/// machine with HBM; nothing where that changes nothing or takes over `most` ops. `split` has of
+/// each op of the model the axis that is cut over chips, or -1; it is empty where none is.
+[[nodiscard]] std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts,
+                                                  const Table<OpId, AxisId>& split,
+                                                  const chip::Chip& machine, SramShares shares,
+                                                  std::size_t most);
 
 /// A model in slices.
 struct Sliced {
   bool may_go_on;                      // whether more slices may be possible
-  std::optional<ir::WaveGraph> waves;  // none: its results exceed all SRAM
+  std::optional<ir::WaveGraph> waves;  // none: there are too many
 };
 
 /// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM.
 [[nodiscard]] Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
                                const chip::Chip& machine, std::int64_t slices);
+
+/// Whether the results that live beside each other exceed all SRAM.
+[[nodiscard]] bool overflows(const ir::Graph& graph, const chip::Chip& machine);
 
 /// Whether an op with the activations that live beside it takes more than a quarter of all SRAM.
 [[nodiscard]] bool is_crowded(const ir::Graph& graph, const chip::Chip& machine);

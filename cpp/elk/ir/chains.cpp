@@ -10,13 +10,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/ir/ir_tuning.hpp"
+#include "elk/ir/touched.hpp"
 
 namespace elk::ir {
 namespace {
-
-bool in_hbm(const Tensor& tensor) {
-  return tensor.home == Home::Weight || tensor.home == Home::State;
-}
 
 /// The axis that alone counts all of a dimension of `size` indices, or -1.
 AxisId sole_axis(const Op& op, const Dim& dim, std::int64_t size) {
@@ -29,40 +26,10 @@ bool is_free(const Op& op, AxisId axis) {
   return axis != AxisId::none && op.axes[axis].role == AxisRole::Parallel;
 }
 
-/// What may not be told in parts: what leaves the graph or is stored, what a collective moves or an
-/// op without a node reads, what picks, and what covers others by a mask.
-Table<TensorId, char> kept_whole(const Graph& graph) {
-  Table<TensorId, char> whole(graph.tensors.size(), 0);
-  for (const TensorId output : graph.outputs) {
-    whole[output] = 1;
-  }
-  for (const Store& store : graph.stores) {
-    whole[store.tensor] = 1;
-  }
-  for (const Op& op : graph.ops) {
-    for (const Operand& operand : op.operands) {
-      if (is_collective(op.kind) || operand.input < 0 || operand.covers) {
-        whole[operand.tensor] = 1;
-      }
-      if (operand.indirect) {
-        whole[operand.indirect->index] = 1;
-      }
-    }
-  }
-  return whole;
-}
-
-/// What chains must heed.
-struct Marks {
-  const Table<OpId, char>& heavy;      // ops
-  const Table<TensorId, char>& whole;  // tensors that stay so
-  const Table<OpId, AxisId>& taken;    // axes
-};
-
 /// Follows one axis from op to op.
 class Follower {
  public:
-  Follower(const Graph& graph, const Marks& marks) : graph_(graph), marks_(marks) {}
+  Follower(const Graph& graph, const ChainMarks& marks) : graph_(graph), marks_(marks) {}
 
   /// The chain from `first` along `axis`, without links if the op cannot go in waves.
   Chain follow(OpId first, AxisId axis) {
@@ -174,8 +141,7 @@ class Follower {
     }
     std::vector<std::pair<TensorId, DimId>> made;
     for (const Operand& operand : op.operands) {
-      if (operand.indirect || (marks_.heavy[i] != 0 && is_reread(operand, axis)) ||
-          is_clipped(op, operand, axis)) {
+      if (is_clipped(op, operand, axis)) {
         return false;
       }
       if (operand.access == Access::Write) {
@@ -190,29 +156,36 @@ class Follower {
     return true;
   }
 
-  /// Whether `axis` counts further than the operand's tensor reaches: some wave might find nothing.
+  /// Whether `axis` counts further than the operands of one value reach, so that some wave might
+  /// find nothing.
   [[nodiscard]] bool is_clipped(const Op& op, const Operand& operand, AxisId axis) const {
-    const Tensor& tensor = graph_.tensors[operand.tensor];
-    for (const DimId d : operand.dims.ids()) {
-      const Dim& dim = operand.dims[d];
-      std::int64_t last = dim.offset;
-      for (std::size_t k = 0; k < dim.axes.size(); ++k) {
-        last += dim.coef[k] * (op.axes[dim.axes[k]].size - 1);
-      }
-      if (std::ranges::find(dim.axes, axis) != dim.axes.end() &&
-          (dim.offset < 0 || last >= tensor.shape[d])) {
-        return true;
-      }
-    }
-    return false;
+    return std::ranges::any_of(operand.dims.ids(), [&](DimId d) {
+      const std::vector<AxisId>& axes = operand.dims[d].axes;
+      return std::ranges::find(axes, axis) != axes.end() && !is_covered(op, operand, d);
+    });
   }
 
-  /// Whether every wave would read the same of an operand from HBM.
-  [[nodiscard]] bool is_reread(const Operand& operand, AxisId axis) const {
-    return operand.access == Access::Read && in_hbm(graph_.tensors[operand.tensor]) &&
-           std::ranges::none_of(operand.dims, [&](const Dim& dim) {
-             return std::ranges::find(dim.axes, axis) != dim.axes.end();
-           });
+  /// Whether every index that an operand counts along a dimension is in its tensor, or in that of
+  /// another part of the same value.
+  [[nodiscard]] bool is_covered(const Op& op, const Operand& operand, DimId d) const {
+    const Dim& dim = operand.dims[d];
+    std::vector<IndexRange> found;  // that parts have, by what is counted from the dim's offset on
+    for (const Operand& part : op.operands) {
+      const bool same =
+          &part == &operand || (part.access == operand.access && part.input == operand.input &&
+                                operand.input >= 0 && part.dims.size() == operand.dims.size() &&
+                                part.dims[d].axes == dim.axes && part.dims[d].coef == dim.coef);
+      if (same) {
+        const std::int64_t length = graph_.tensors[part.tensor].shape[d];
+        found.push_back({.first = -part.dims[d].offset, .last = length - 1 - part.dims[d].offset});
+      }
+    }
+    std::ranges::sort(found, {}, &IndexRange::first);
+    std::int64_t next = 0;  // the first index that no part has yet
+    for (const IndexRange& range : found) {
+      next = range.first <= next ? std::max(next, range.last + 1) : next;
+    }
+    return next > counted(op, dim).last - dim.offset;
   }
 
   void leave_behind(OpId i) {
@@ -224,28 +197,10 @@ class Follower {
   }
 
   const Graph& graph_;
-  Marks marks_;
+  ChainMarks marks_;
   std::map<TensorId, DimId> parts_;  // tensors that lie in parts: along which dimension
   std::set<TensorId> behind_;        // tensors made of parts by ops outside
 };
-
-/// The axes that are alone in a dimension of what an op reads from HBM, outermost first.
-std::vector<AxisId> loaded_axes(const Graph& graph, const Op& op) {
-  std::vector<AxisId> axes;
-  for (const Operand& operand : op.operands) {
-    const Tensor& tensor = graph.tensors[operand.tensor];
-    if (operand.access != Access::Read || !in_hbm(tensor)) {
-      continue;
-    }
-    for (const Dim& dim : operand.dims) {
-      if (dim.axes.size() == 1 && is_free(op, dim.axes.front()) &&
-          std::ranges::find(axes, dim.axes.front()) == axes.end()) {
-        axes.push_back(dim.axes.front());
-      }
-    }
-  }
-  return axes;
-}
 
 /// The leading dimension of every input that is as long as that of the largest one.
 std::map<TensorId, DimId> batch_dims(const Graph& graph) {
@@ -269,11 +224,50 @@ std::map<TensorId, DimId> batch_dims(const Graph& graph) {
 
 }  // namespace
 
+Table<TensorId, char> kept_whole(const Graph& graph) {
+  Table<TensorId, char> whole(graph.tensors.size(), 0);
+  for (const Op& op : graph.ops) {
+    for (const OperandId k : op.operands.ids()) {
+      const Operand& operand = op.operands[k];
+      const bool is_made = operand.access == Access::Write && in_hbm(graph.tensors[operand.tensor]);
+      if (is_collective(op.kind) || operand.input < 0 || operand.covers || is_made) {
+        whole[operand.tensor] = 1;
+      }
+      if (operand.covers) {
+        whole[op.operands[k + 1].tensor] = 1;
+      }
+      if (operand.indirect) {
+        whole[operand.indirect->index] = 1;
+      }
+    }
+  }
+  return whole;
+}
+
 std::vector<Chain> batch_chains(const Graph& graph, const Table<OpId, AxisId>& taken) {
   const Table<TensorId, char> whole = kept_whole(graph);
   const Table<OpId, char> light(graph.ops.size(), 0);
   Follower follower(graph, {.heavy = light, .whole = whole, .taken = taken});
-  return follower.follow_all(batch_dims(graph));
+  std::map<TensorId, DimId> inputs = batch_dims(graph);
+  std::vector<Chain> found = follower.follow_all(inputs);
+  if (!found.empty()) {
+    std::set<OpId> links;
+    for (const Chain& chain : found) {
+      for (const Chain::ChainOp& link : chain.links) {
+        links.insert(link.op);
+      }
+    }
+    std::erase_if(inputs, [&](const auto& input) { return whole[input.first] != 0; });
+    for (const OpId i : graph.ops.ids()) {  // What others read, too, comes whole.
+      for (const TensorId t : tensors_of(graph.ops[i])) {
+        if (!links.contains(i)) {
+          inputs.erase(t);
+        }
+      }
+    }
+    found.front().inputs = std::move(inputs);
+  }
+  return found;
 }
 
 std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,
@@ -287,30 +281,13 @@ std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand&
   return std::nullopt;
 }
 
-std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
-                          const Table<OpId, AxisId>& taken) {
-  const Table<TensorId, char> whole = kept_whole(graph);
-  Follower follower(graph, {.heavy = heavy, .whole = whole, .taken = taken});
+std::vector<Chain> chains_from(const Graph& graph, OpId first, const ChainMarks& marks) {
+  Follower follower(graph, marks);
   std::vector<Chain> found;
-  OpId free{0};  // behind the last chain
-  for (const OpId i : graph.ops.ids()) {
-    if (heavy[i] == 0 || i < free) {
-      continue;
-    }
-    std::optional<Chain> best;
-    std::ptrdiff_t most = 0;
-    for (const AxisId axis : loaded_axes(graph, graph.ops[i])) {
-      Chain chain = follower.follow(i, axis);
-      const std::ptrdiff_t count = std::ranges::count_if(
-          chain.links, [&](const Chain::ChainOp& link) { return heavy[link.op] != 0; });
-      if (chain.length > 1 && count > most) {
-        most = count;
-        best = std::move(chain);
-      }
-    }
-    if (best) {
-      free = best->links.back().op + 1;
-      found.push_back(std::move(*best));
+  for (const AxisId axis : graph.ops[first].axes.ids()) {
+    Chain chain = follower.follow(first, axis);
+    if (chain.length > 1 && !chain.links.empty()) {
+      found.push_back(std::move(chain));
     }
   }
   return found;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -22,23 +23,31 @@ struct Chain {
   std::vector<ChainOp> links;  // in order of their ops
   std::int64_t length;         // of the axis, the same in all of them
   std::int64_t waves;
+  // Graph inputs that come wave by wave, each along a dimension. GCC wants the initializer.
+  std::map<TensorId, DimId> inputs = {};  // NOLINT(readability-redundant-member-init)
 
   friend bool operator==(const Chain&, const Chain&) = default;
 };
 
-/// The chains that begin at ops which are `heavy`, in order: along an axis that indexes what such
-/// an op reads from HBM and all that it makes, through ops that go on along this axis, up to the
-/// last heavy one. Of several axes the one with most heavy ops, then the outermost in HBM. They are
-/// of one wave yet.
-///
-/// Of each op the axis in `taken` (-1: none; empty: of no op) is cut already, over chips.
-/// No chain makes what leaves the graph, is stored, moves between chips or picks: that stays whole.
-[[nodiscard]] std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
-                                        const Table<OpId, AxisId>& taken = {});
+/// What chains must heed.
+struct ChainMarks {
+  const Table<OpId, char>& heavy;      // ops at which chains end
+  const Table<TensorId, char>& whole;  // tensors that no chain makes
+  const Table<OpId, AxisId>& taken;    // of each op the axis that is cut over chips, or -1
+};
+
+/// What may not be told in parts: what a collective moves or an op without a node reads, what picks
+/// or covers by a mask, and states that an op makes.
+[[nodiscard]] Table<TensorId, char> kept_whole(const Graph& graph);
+
+/// The chains from an op on, one along each parallel axis that indexes all that it makes: through
+/// ops that go on along this axis, up to the last heavy one. They are of one wave yet.
+[[nodiscard]] std::vector<Chain> chains_from(const Graph& graph, OpId first,
+                                             const ChainMarks& marks);
 
 /// The chains that go along the leading dimension of the graph's largest input, its batch, through
 /// as many ops in a row as go on along it; what depends on none of it stays outside. They are of
-/// one wave yet.
+/// one wave yet. The first has the inputs that are cut along it.
 [[nodiscard]] std::vector<Chain> batch_chains(const Graph& graph,
                                               const Table<OpId, AxisId>& taken = {});
 

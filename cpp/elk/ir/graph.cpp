@@ -18,6 +18,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
+#include "elk/ir/spills.hpp"
 
 namespace elk::ir {
 
@@ -250,7 +251,7 @@ Table<TensorId, char> given(const Graph& graph) {
   Table<TensorId, char> made(graph.tensors.size());
   for (const TensorId t : made.ids()) {
     const Home home = graph.tensors[t].home;
-    made[t] = home == Home::Weight || home == Home::State || home == Home::Input ? 1 : 0;
+    made[t] = in_hbm(graph.tensors[t]) || home == Home::Input ? 1 : 0;
   }
   for (const Op& op : graph.ops) {
     for (const Operand& operand : op.operands) {
@@ -302,6 +303,10 @@ const char* name(OpKind kind) {
 }
 
 bool is_collective(OpKind kind) { return kind >= OpKind::AllReduce; }
+
+bool in_hbm(const Tensor& tensor) {
+  return tensor.home == Home::Weight || tensor.home == Home::State || tensor.home == Home::Spilled;
+}
 
 std::int64_t elements(const Tensor& tensor) {
   return std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1},
@@ -355,6 +360,7 @@ void validate(const Graph& graph) {
     check_order(graph, op, made);
   }
   check_positions(graph);
+  check_spilled(graph);
 }
 
 }  // namespace elk::ir

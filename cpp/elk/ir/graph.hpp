@@ -36,8 +36,9 @@ enum class DType : std::uint8_t {
 /// The name of `dtype` in files: "f16".
 [[nodiscard]] const char* name(DType dtype);
 
-/// Where a tensor lives between runs of the ops that touch it (design 2.4).
-enum class Home : std::uint8_t { Weight, State, Input, Output, Activation };
+/// Where a tensor lives between runs of the ops that touch it (design 2.4). `Spilled` lies in HBM,
+/// where stores put it (`Store::into`); one that no store fills is a graph input that starts there.
+enum class Home : std::uint8_t { Weight, State, Input, Output, Activation, Spilled };
 
 enum class Access : std::uint8_t { Read, Write };
 
@@ -105,7 +106,6 @@ struct Operand {
   Access access;
   Table<DimId, Dim> dims;  // one for each dimension of the stored tensor
   std::optional<Indirect> indirect;
-  bool spilled;
   std::int32_t input = -1;  // which ONNX input or output: parts of one value share it (a state and
                             // the rows appended to it); -1 where no node stands behind the op
   bool covers = false;      // has elements only where the next operand, a mask, is true; there they
@@ -123,6 +123,8 @@ struct Tensor {
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
+/// Whether ops read a tensor from HBM.
+[[nodiscard]] bool in_hbm(const Tensor& tensor);
 /// Elements of the whole tensor.
 [[nodiscard]] std::int64_t elements(const Tensor& tensor);
 /// Elements of the whole tensor times the bits of one, rounded up to bytes.
@@ -186,11 +188,16 @@ struct Op {
 /// The distinct tensors of an op, in the order in which its operands first name them.
 [[nodiscard]] std::vector<TensorId> tensors_of(const Op& op);
 
-/// Rows written back to HBM after the execute of `op`: new rows of a KV cache (design 2.4).
+/// What is written to HBM after the execute of `op`: new rows of a KV cache (design 2.4), or a part
+/// of a spilled tensor.
 struct Store {
   TensorId tensor;  // whose bytes are written
   OpId op;          // the op that makes it
   Bytes run;        // contiguous bytes at the destination
+  // NOLINTBEGIN(readability-redundant-member-init): GCC wants it where they are left out.
+  TensorId into = TensorId::none;         // the spilled tensor of which this is a part, or none
+  Table<DimId, std::int64_t> begin = {};  // where the part begins there, by dimension
+  // NOLINTEND(readability-redundant-member-init)
 
   friend bool operator==(const Store&, const Store&) = default;
 };

@@ -24,7 +24,6 @@ class OperandWriter {
       out_.add(dim.coef);
       out_.add(dim.offset);
     }
-    out_.add(operand.spilled ? 1 : 0);
     out_.add(operand.input);
     out_.add(operand.covers ? 1 : 0);
     out_.add(operand.indirect ? 1 : 0);

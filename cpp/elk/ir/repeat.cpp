@@ -54,8 +54,8 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
 
 bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
   const auto tensor = [&](TensorId t) -> const Tensor& { return graph.tensors[t]; };
-  if (a.access != b.access || a.dims != b.dims || a.spilled != b.spilled || a.input != b.input ||
-      a.covers != b.covers || !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
+  if (a.access != b.access || a.dims != b.dims || a.input != b.input || a.covers != b.covers ||
+      !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
       a.indirect.has_value() != b.indirect.has_value()) {
     return false;
   }
@@ -65,13 +65,23 @@ bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
           same_tensor(tensor(a.indirect->index), tensor(b.indirect->index)));
 }
 
+/// Of each operand the first one that names the same tensor.
+std::vector<std::ptrdiff_t> first_names(const Op& op) {
+  std::vector<std::ptrdiff_t> first;
+  for (const Operand& operand : op.operands) {
+    first.push_back(std::ranges::find(op.operands, operand.tensor, &Operand::tensor) -
+                    op.operands.begin());
+  }
+  return first;
+}
+
 /// Whether two ops are alike in all but names, numbers they compute with, and the tensors meant.
 bool same_op(const Graph& graph, const Op& a, const Op& b) {
   const auto rest = [](const Op& op) {
     return std::tie(op.kind, op.onnx_type, op.function, op.params, op.compute, op.accumulate,
                     op.axes, op.flops);
   };
-  return rest(a) == rest(b) &&
+  return rest(a) == rest(b) && first_names(a) == first_names(b) &&
          std::ranges::equal(a.operands, b.operands, [&](const Operand& x, const Operand& y) {
            return same_operand(graph, x, y);
          });
@@ -142,8 +152,18 @@ Sequence sequence_of(const Graph& graph, const Table<OpId, std::int32_t>& kinds_
   }
   Touches touches{.at = Table<TensorId, OpId>(graph.tensors.size(), OpId::none),
                   .made = Table<TensorId, char>(graph.tensors.size(), 0)};
+  Table<OpId, std::vector<TensorId>> filled(graph.ops.size());
+  for (const Store& store : graph.stores) {
+    if (store.into != TensorId::none) {
+      filled[store.op].push_back(store.into);
+    }
+  }
   for (const OpId i : graph.ops.ids()) {
     out.links.push_back(links_of(graph.ops[i], i, touches));
+    for (const TensorId tensor : filled[i]) {  // What is stored there is made as far as it goes.
+      touches.at[tensor] = i;
+      touches.made[tensor] = 1;
+    }
   }
   return out;
 }

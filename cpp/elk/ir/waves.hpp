@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "elk/base/ids.hpp"
@@ -10,17 +13,35 @@
 
 namespace elk::ir {
 
+/// Of which tensor another is a part or, where it begins at 0 and is as long, itself or its copy.
+struct PartOf {
+  TensorId tensor;
+  Table<DimId, std::int64_t> begin;
+
+  friend bool operator==(const PartOf&, const PartOf&) = default;
+};
+
 /// A graph some of whose ops go in waves, and where everything in it comes from.
 struct WaveGraph {
   Graph graph;
-  std::vector<OpId> op_of;              // of each op: the one that it is (a wave of)
-  Table<TensorId, TensorId> tensor_of;  // of each tensor: the one that it is (a part of)
-  Table<TensorId, DimId> dim_of;  // of each tensor: the dimension of which it is a part, or -1
+  Table<OpId, OpId> op_of;          // of each op: the one that it is (a wave of)
+  Table<TensorId, PartOf> part_of;  // of each tensor
 };
 
-/// `graph` with every op of a chain as several, `x#0`, `x#1` and so on, one a wave. Each reads its
-/// part of what lies whole, and makes a tensor of its own for its part of each result, `y#0`.
-/// Others read such a result as operands that are parts of one value (`Operand::input`).
-[[nodiscard]] WaveGraph in_waves(const Graph& graph, std::span<const Chain> chains);
+/// `graph` as one in which nothing goes in waves.
+[[nodiscard]] WaveGraph in_no_waves(const Graph& graph);
+
+/// The graph with every op of a chain as several, `x#0`, `x#1` and so on, one a wave. Each reads
+/// its part of what lies whole, and makes a tensor of its own for its part of each result, `y#0`.
+/// Others read such a result as operands that are parts of one value (`Operand::input`); where one
+/// of them needs many parts, they are stored into one tensor in HBM (`Home::Spilled`), which all
+/// others read.
+[[nodiscard]] WaveGraph in_waves(const WaveGraph& parts, std::span<const Chain> chains);
+
+/// A name like `wanted` that none of `names` is, which it joins.
+[[nodiscard]] std::string unused_name(std::string wanted, std::set<std::string>& names);
+
+/// Has `part.tensor` stored into `part.into`: by the store that there is of it, or by a new one.
+void store_into(Graph& graph, Store part);
 
 }  // namespace elk::ir

@@ -73,9 +73,7 @@ Bytes element_bytes(std::int64_t elements, std::int64_t bits) {
 Bytes aligned(Bytes bytes) { return {round_up(bytes.value, kAlignment)}; }
 
 bool from_hbm(const ir::Graph& graph, const ir::Operand& operand) {
-  const ir::Home home = graph.tensors[operand.tensor].home;
-  return operand.access == ir::Access::Read &&
-         (home == ir::Home::Weight || home == ir::Home::State || operand.spilled);
+  return operand.access == ir::Access::Read && ir::in_hbm(graph.tensors[operand.tensor]);
 }
 
 OperandId first_like(const ir::Op& op, OperandId operand) {

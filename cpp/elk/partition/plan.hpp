@@ -74,7 +74,7 @@ struct RowSums {
 [[nodiscard]] std::int64_t sharers(const ir::Op& op, OperandId operand,
                                    const Table<AxisId, std::int64_t>& factors);
 
-/// Whether `operand` is brought from HBM: a weight, a state or what was spilled.
+/// Whether `operand` is brought from HBM: a weight, a state or a spilled tensor.
 [[nodiscard]] bool from_hbm(const ir::Graph& graph, const ir::Operand& operand);
 
 /// The first operand that names the same tensor with the same expression: its data are held and

@@ -207,25 +207,18 @@ class ChipGraphBuilder {
     const ir::Tensor& to = result_.graph.tensors[after];
     const bool slices = by == ir::OpKind::Copy;
     const bool sums = result_.forms[before] == partial();
-    ir::Op op{.name = text(ir::name(by), "/", to.name),
-              .kind = by,
-              .onnx_type = "",
-              .function = sums ? "partials_reduce" : "slice_copy",
-              .params = slices ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{chips_},
-              .compute = from.dtype,
-              .accumulate = from.dtype,
-              .axes = {},
-              .operands = {{.tensor = before,
-                            .access = ir::Access::Read,
-                            .dims = {},
-                            .indirect = {},
-                            .spilled = false},
-                           {.tensor = after,
-                            .access = ir::Access::Write,
-                            .dims = {},
-                            .indirect = {},
-                            .spilled = false}},
-              .flops = 0};
+    ir::Op op{
+        .name = text(ir::name(by), "/", to.name),
+        .kind = by,
+        .onnx_type = "",
+        .function = sums ? "partials_reduce" : "slice_copy",
+        .params = slices ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{chips_},
+        .compute = from.dtype,
+        .accumulate = from.dtype,
+        .axes = {},
+        .operands = {{.tensor = before, .access = ir::Access::Read, .dims = {}, .indirect = {}},
+                     {.tensor = after, .access = ir::Access::Write, .dims = {}, .indirect = {}}},
+        .flops = 0};
     std::int64_t elements = 1;
     for (const DimId dim : from.shape.ids()) {
       add_dim(op, dim, from.shape[dim], to.shape[dim]);

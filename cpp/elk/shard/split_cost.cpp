@@ -15,10 +15,6 @@
 namespace elk::shard {
 namespace {
 
-bool is_loaded(const ir::Tensor& tensor) {
-  return tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
-}
-
 /// Bytes of the part of an operand's tensor that one chip holds.
 double part_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split, OperandId i) {
   const ir::Tensor& tensor = graph.tensors[op.operands[i].tensor];
@@ -65,7 +61,7 @@ PartBytes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
     const double bytes = part_bytes(graph, op, split, i);
     const double share = touched(op, tensor, operand);
     most(working[operand.tensor], std::floor(bytes * share));
-    if (operand.access == ir::Access::Read && is_loaded(tensor)) {
+    if (operand.access == ir::Access::Read && ir::in_hbm(tensor)) {
       most(kept[operand.tensor], std::ceil(bytes));
       most(read[operand.tensor], std::ceil(operand.indirect ? bytes * share : bytes));
     }

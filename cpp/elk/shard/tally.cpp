@@ -24,8 +24,7 @@ std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const SplitCos
       const Form form = split.forms[i];
       const bool is_cut = form.kind == Form::Kind::Cut;
       const std::int64_t length = is_cut ? part_length(graph.ops[op], split, i) : 0;
-      if ((tensor.home != ir::Home::Weight && tensor.home != ir::Home::State) ||
-          !seen.emplace(number.value, form, length).second) {
+      if (!ir::in_hbm(tensor) || !seen.emplace(number.value, form, length).second) {
         continue;
       }
       const auto bytes = static_cast<double>(ir::bytes(tensor).value);

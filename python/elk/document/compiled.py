@@ -21,6 +21,7 @@ from elk.document.schema import (
     PlanDocument,
     PredictedRow,
     RepeatRow,
+    StoreRow,
     StoreTimesRow,
 )
 from elk.document.searched import AimRow, SearchPod, SearchPoints, SearchRow
@@ -109,7 +110,7 @@ class CompiledPlan:
             self.plan.program,
             self.plan.shard,
             self._chips,
-            self.plan.wave_dims,
+            self.plan.parts,
         )
 
     def placed(self) -> PlacedProgram:
@@ -191,10 +192,7 @@ class CompiledPlan:
                 "raw_s": lambda: plan.raw_ps / _PS,
                 "host_s": self._host_s,
                 "search": self._search,
-                "stores": lambda: [
-                    {"tensor": self._tensors[s.tensor], "op": s.op, "run_bytes": s.run_bytes}
-                    for s in graph.stores
-                ],
+                "stores": lambda: [_store(store, self._tensors) for store in graph.stores],
                 "outputs": lambda: [self._tensors[tensor] for tensor in graph.outputs],
                 "repeat": lambda: _repeat(graph.repeat),
                 "fronts": self._fronts,
@@ -335,6 +333,18 @@ def preload_numbers(program: list[list[Any]], ops: int) -> list[int]:
 
 def _span(times: dict[str, list[int]], what: str, i: int) -> list[float]:
     return [times[f"{what}_begin_ps"][i] / _PS, times[f"{what}_end_ps"][i] / _PS]
+
+
+def _store(store: _core.GraphStore, tensors: list[str]) -> StoreRow:
+    row: StoreRow = {
+        "tensor": tensors[store.tensor],
+        "op": store.op,
+        "run_bytes": store.run_bytes,
+    }
+    if store.into >= 0:
+        row["into"] = tensors[store.into]
+        row["begin"] = store.begin
+    return row
 
 
 def _repeat(repeat: _core.Repeat | None) -> RepeatRow | None:

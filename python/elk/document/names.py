@@ -44,6 +44,10 @@ def check_names(document: PlanDocument) -> None:
     _check_program(document, tensors)
     for i, store in enumerate(document["stores"]):
         _word(store["tensor"], tensors, "stores", i, "tensor")
+        if ("into" in store) != ("begin" in store):
+            raise refusal(("stores", i), store, "with both of into and begin, or neither")
+        if "into" in store:
+            _word(store["into"], tensors, "stores", i, "into")
     if document["simulated"] is not None:
         _word(document["simulated"]["fidelity"], _FIDELITIES, "simulated", "fidelity")
 
@@ -86,8 +90,8 @@ def _check_operand(op: OpRow, at: Path, k: int, axes: list[str]) -> None:
         raise refusal((*at, "pick"), picks, "given with index and indirect, or not at all")
     if "pick" in row:
         _words(row["pick"]["axes"], axes, *at, "pick", "axes")
-    if row.get("spilled"):
-        raise refusal((*at, "spilled"), True, "false: nothing is spilled in this version")
+    if row.get("spilled", False) != (row["home"] == "spilled"):
+        raise refusal((*at, "spilled"), row.get("spilled", False), "true of home spilled alone")
 
 
 def _check_execute(op: OpRow, at: Path, axes: list[str]) -> None:

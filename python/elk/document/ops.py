@@ -31,7 +31,7 @@ KINDS: Final = {kind: _TWO_WORDS.get(kind, kind.name.lower()) for kind in _core.
 COLLECTIVES: Final = frozenset(
     name for kind, name in _TWO_WORDS.items() if kind != _core.OpKind.DepthwiseConv
 )
-_HBM_HOMES = frozenset({"weight", "state"})
+_HBM_HOMES = frozenset({"weight", "state", "spilled"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,6 @@ class _OperandShape:
     maps: list[MapRow] | None
     indirect: bool
     covers: bool
-    spilled: bool
     input: int
 
 
@@ -177,7 +176,7 @@ class OpRows:
             }
         if like.covers:
             row["covers"] = True
-        if like.spilled:
+        if tensor.home == "spilled":
             row["spilled"] = True
         return row
 
@@ -305,7 +304,6 @@ def _operand_shape(sizes: list[int], operand: _core.Operand) -> _OperandShape:
         maps=None if plain else [{"coef": coef, "offset": offset} for _, coef, offset in dims],
         indirect=operand.indirect is not None,
         covers=operand.covers,
-        spilled=operand.spilled,
         input=operand.input,
     )
 

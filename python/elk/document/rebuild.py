@@ -114,7 +114,13 @@ class _Rebuilt:
                 for op, number in zip(ops, numbers, strict=True)
             ],
             stores=[
-                (self._positions[store["tensor"]], store["op"], store["run_bytes"])
+                (
+                    self._at(store["tensor"]),
+                    store["op"],
+                    store["run_bytes"],
+                    self._at(store["into"]) if "into" in store else -1,
+                    store.get("begin", []),
+                )
                 for store in self._document["stores"]
             ],
             outputs=[

@@ -287,11 +287,16 @@ class BoundsRow(TypedDict):
 
 
 class StoreRow(TypedDict):
-    """A tensor that goes back to HBM, in pieces of `run_bytes`."""
+    """A tensor that goes back to HBM, in pieces of `run_bytes`.
+
+    It fills the spilled tensor `into` from `begin` on, one index a dimension, where they are given.
+    """
 
     tensor: Name
     op: Position
     run_bytes: Count
+    into: NotRequired[Name]
+    begin: NotRequired[list[Count]]
 
 
 class RepeatRow(TypedDict):

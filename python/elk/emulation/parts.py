@@ -24,8 +24,8 @@ Tape = dict[str, NDArray[np.int64]]
 class EmulatedPlan:
     """What emulation needs of a plan: the model's, or what one of its `chips` runs of it.
 
-    Of each tensor `wave_dims` has the dimension of which it is a wave's part, or -1; it is empty
-    where nothing runs in waves.
+    Of each tensor `parts` has the name of the one of which it is a part, and where it begins there,
+    by dimension; it is empty where nothing runs in waves.
     """
 
     model: Model
@@ -33,7 +33,7 @@ class EmulatedPlan:
     program: _core.Program
     shard: _core.OneChip | None = None
     chips: int = 1
-    wave_dims: Sequence[int] = ()
+    parts: Sequence[tuple[str, Sequence[int]]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,15 @@ class Version:
         number: Its position in the graph of a chip.
         name: The name of the whole tensor.
         form: "whole", "partial" (addends of it), or the dimension of which each has a part.
+        begin: Where it begins in what a chip holds of it, by dimension.
+        held: The name of what a chip holds of it.
     """
 
     number: int
     name: str
     form: str | int
+    begin: tuple[int, ...]
+    held: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +79,18 @@ def parts_of(plan: EmulatedPlan) -> Parts:
     shapes = {tensor.name: tuple(tensor.shape) for tensor in plan.model.graph.tensors}
     names = [tensor.name for tensor in plan.model.graph.tensors]
     if plan.shard is None:
-        versions = [Version(i, name, "whole") for i, name in enumerate(names)]
+        versions = [
+            Version(i, t.name, "whole", (0,) * len(t.shape), t.name)
+            for i, t in enumerate(plan.model.graph.tensors)
+        ]
         return Parts(plan.model.graph, 1, shapes, [], versions)
-    whole = set(names)
-    waves = plan.wave_dims or [-1] * len(plan.shard.forms)
+    whole, tensors = set(names), plan.shard.graph.tensors
+    parts = plan.parts or [(t.name, (0,) * len(t.shape)) for t in tensors]
+    copies = {store.into for store in plan.shard.graph.stores}
     versions = [
-        Version(i, t.name if t.name in whole else t.name.rpartition("@")[0], form)
-        for i, (t, form, dim) in enumerate(
-            zip(plan.shard.graph.tensors, plan.shard.forms, waves, strict=True)
-        )
-        if dim < 0  # A wave's part of a tensor is no version of it.
+        Version(i, held if held in whole else held.rpartition("@")[0], form, tuple(begin), held)
+        for i, ((held, begin), form) in enumerate(zip(parts, plan.shard.forms, strict=True))
+        if i not in copies  # What stores fill is no version of its own.
     ]
     return Parts(plan.shard.graph, plan.chips, shapes, plan.shard.slices, versions)
 
@@ -102,25 +108,45 @@ def run_parts(
     for version in parts.versions:
         if version.name not in arrays:
             continue
-        dtype = tensors[version.number].dtype.name
+        tensor = tensors[version.number]
+        part = ... if tensor.name == version.held else _box(version.begin, tensor.shape)
         for own, array in zip(given, _cut(arrays[version.name], version.form, chips), strict=True):
-            own[version.number] = to_bytes(array, dtype)
+            own[version.number] = to_bytes(array[part], tensor.dtype.name)
     found = _best_versions(parts, set(wanted))
-    numbers = [version.number for version in found]
+    numbers = [version.number for pieces in found.values() for version in pieces]
     ran = interruptible(
         lambda: _core.emulate(parts.graph, chip, program, parts.slices, given, numbers)
     )
     whole = {}
-    for version in found:
-        tensor = tensors[version.number]
-        pieces = [
-            from_bytes(own[version.number], tensor.dtype.name, tensor.shape)
+    for name, pieces in found.items():
+        held = [
+            _put_together([(v, own[v.number]) for v in pieces], tensors)
             for own, _ in ran
-            if version.number in own
+            if all(version.number in own for version in pieces)
         ]
-        if pieces:
-            whole[version.name] = _joined(pieces, version.form, parts.shapes[version.name])
+        if held:
+            whole[name] = _joined(held, pieces[0].form, parts.shapes[name])
     return whole, tuple(tape for _, tape in ran)
+
+
+def _put_together(
+    pieces: list[tuple[Version, NDArray[np.uint8]]], tensors: Sequence[_core.Tensor]
+) -> Array:
+    """What a chip holds of a tensor, from its parts."""
+    arrays = []
+    for version, data in pieces:
+        tensor = tensors[version.number]
+        arrays.append((version.begin, from_bytes(data, tensor.dtype.name, tensor.shape)))
+    ends = [np.add(begin, array.shape) for begin, array in arrays]
+    held = np.empty(np.max(ends, axis=0).astype(int), arrays[0][1].dtype)
+    for begin, array in arrays:
+        held[_box(begin, array.shape)] = array
+    return held
+
+
+def _box(begin: Iterable[int], shape: Iterable[int]) -> tuple[slice, ...]:
+    """Where a part of this shape lies."""
+    return tuple(slice(b, b + n) for b, n in zip(begin, shape, strict=True))
 
 
 def _cut(array: Array, form: str | int, chips: int) -> list[Array]:
@@ -140,13 +166,16 @@ def _joined(pieces: list[Array], form: str | int, shape: tuple[int, ...]) -> Arr
     return pieces[0] if form == "whole" else np.sum(pieces, axis=0, dtype=pieces[0].dtype)
 
 
-def _best_versions(parts: Parts, names: set[str]) -> list[Version]:
+def _best_versions(parts: Parts, names: set[str]) -> dict[str, list[Version]]:
     """Of each tensor the version to read: a whole one if there is one, addends if nothing else."""
     order = {"whole": 0, "partial": 2}
-    best: dict[str, Version] = {}
+    best: dict[str, list[Version]] = {}
     for version in parts.versions:
-        if version.name in names:
-            known = best.get(version.name)
-            if known is None or order.get(str(version.form), 1) < order.get(str(known.form), 1):
-                best[version.name] = version
-    return list(best.values())
+        if version.name not in names:
+            continue
+        known = best.get(version.name)
+        if known is not None and known[0].held == version.held:
+            known.append(version)
+        elif known is None or order.get(str(version.form), 1) < order.get(str(known[0].form), 1):
+            best[version.name] = [version]
+    return best

@@ -53,7 +53,7 @@ def core_graph(
         ],
         patterns=patterns,
         ops=rows,
-        stores=[(numbers[t], maker[t], run) for t, run in stores],
+        stores=[(numbers[t], maker[t], run, -1, []) for t, run in stores],
         outputs=list(leaving),
     )
     return graph, tensors

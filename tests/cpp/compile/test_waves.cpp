@@ -37,17 +37,12 @@ std::optional<Plan> waved_plan(const ir::Graph& graph, const chip::Chip& chip, P
   }
 }
 
-TEST(LargeInWaves, ThereAreAsManyWavesAsKeepEachBelowTheShare) {
-  const ir::Graph graph = products(256);  // Two weights of half of all SRAM, and another op.
+TEST(Fitted, OpsAreCutOrResultsSpilledWhereTheyTakeMuch) {
+  const ir::WaveGraph whole = ir::in_no_waves(products(256));  // Weights of half of all SRAM.
   const chip::Chip chip = test::tight_chip(4, 65536);
-  EXPECT_EQ(large_in_waves(graph, {}, chip, 0.4)->graph.ops.size(), 2U + 2U + 1U);
-  EXPECT_EQ(large_in_waves(graph, {}, chip, 0.11)->graph.ops.size(), 5U + 5U + 1U);
-  EXPECT_FALSE(large_in_waves(graph, {}, test::tight_chip(16, 65536), 0.4));
-}
-
-TEST(LargeInWaves, NothingIsLargeThatStaysOnChip) {
-  EXPECT_FALSE(
-      large_in_waves(products(256), {}, test::without_hbm(test::tight_chip(4, 65536)), 0.4));
+  EXPECT_GT(fitted(whole, {}, chip, {.op = 0.4, .rest = 0.75}, 100)->graph.ops.size(), 3U);
+  EXPECT_FALSE(fitted(whole, {}, test::tight_chip(16, 65536), {.op = 0.4, .rest = 0.75}, 100));
+  EXPECT_FALSE(fitted(whole, {}, test::without_hbm(chip), {.op = 0.4, .rest = 0.75}, 100));
 }
 
 TEST(CompileWaves, IsNeverWorseThanWithout) {
@@ -61,7 +56,7 @@ TEST(CompileWaves, IsNeverWorseThanWithout) {
       ASSERT_TRUE(with || !without);
       if (with && with->shard) {
         ++used;
-        EXPECT_EQ(with->wave_dims.size(), with->shard->graph.tensors.size());
+        EXPECT_EQ(with->parts.size(), with->shard->graph.tensors.size());
         if (policy != Policy::Ideal) {
           EXPECT_EQ(program::check(with->shard->graph, chip, with->program),
                     std::vector<std::string>{});

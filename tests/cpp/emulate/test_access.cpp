@@ -22,7 +22,6 @@ ir::Operand read(Table<DimId, ir::Dim> dims) {
           .access = ir::Access::Read,
           .dims = std::move(dims),
           .indirect = {},
-          .spilled = false,
           .input = 0};
 }
 

@@ -20,7 +20,6 @@ ir::Operand operand(TensorId number, ir::Access access, Table<DimId, ir::Dim> di
           .access = access,
           .dims = std::move(dims),
           .indirect = {},
-          .spilled = false,
           .input = access == ir::Access::Read ? number.value : -1};
 }
 

@@ -17,11 +17,7 @@ namespace elk::ir::testing {
 inline Dim along(AxisId axis) { return {.axes = {axis}, .coef = {1}, .offset = 0}; }
 
 inline Operand operand(TensorId tensor, Access access, Table<DimId, Dim> dims) {
-  return {.tensor = tensor,
-          .access = access,
-          .dims = std::move(dims),
-          .indirect = std::nullopt,
-          .spilled = false};
+  return {.tensor = tensor, .access = access, .dims = std::move(dims), .indirect = std::nullopt};
 }
 
 inline Operand read(TensorId tensor) { return operand(tensor, Access::Read, {along(AxisId{0})}); }

@@ -18,8 +18,7 @@ Operand operand(TensorId tensor, Access access) {
   return {.tensor = tensor,
           .access = access,
           .dims = {dim(AxisId{0}), dim(AxisId{1})},
-          .indirect = std::nullopt,
-          .spilled = false};
+          .indirect = std::nullopt};
 }
 
 /// y = a + b, with `a` and `b` at these positions.
@@ -79,7 +78,7 @@ TEST(OpKey, TellsApartWhateverPlansDependOn) {
   others[2].axes[AxisId{1}].role = AxisRole::Reduction;
   others[3].operands[OperandId{0}].dims[DimId{0}].offset = 1;
   others[4].operands[OperandId{0}].dims[DimId{0}].coef = {2};
-  others[5].operands[OperandId{0}].spilled = true;
+  others[5].operands[OperandId{0}].input = 7;
   others[6].operands[OperandId{0}].indirect = {
       .index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
   others[7].flops = 33;

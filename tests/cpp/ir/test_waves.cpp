@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,48 +9,15 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/ir/chains.hpp"
+#include "elk/ir/spills.hpp"
 #include "elk/ir/waves.hpp"
-#include "ir/graphs.hpp"
+#include "ir/sheets.hpp"
 
 namespace elk::ir {
 namespace {
 
 using testing::along;
-
-/// Ops over rows and columns, whose operands are those of a node.
-struct Sheet {
-  Graph graph{.name = "sheet", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}};
-  std::int64_t rows = 6;
-  std::int64_t cols = 4;
-
-  TensorId tensor(Home home) {
-    const auto number = static_cast<std::int32_t>(graph.tensors.size());
-    graph.tensors.push_back({.name = "t" + std::to_string(number),
-                             .dtype = DType::F16,
-                             .shape = {rows, cols},
-                             .home = home});
-    return TensorId{number};
-  }
-
-  /// Adds an op that reads and writes row by row, and returns what it makes.
-  TensorId add(const std::vector<TensorId>& inputs, Home home = Home::Activation) {
-    const TensorId made = tensor(home);
-    Op op = testing::op("op" + std::to_string(graph.ops.size()), "add", rows, {});
-    op.axes.push_back(
-        {.name = "j", .size = cols, .role = AxisRole::Parallel, .tile_dim = TileDim::Elements});
-    op.flops = rows * cols;
-    for (const TensorId input : inputs) {
-      op.operands.push_back(
-          testing::operand(input, Access::Read, {along(AxisId{0}), along(AxisId{1})}));
-      op.operands.back().input = static_cast<std::int32_t>(op.operands.size()) - 1;
-    }
-    op.operands.push_back(
-        testing::operand(made, Access::Write, {along(AxisId{0}), along(AxisId{1})}));
-    op.operands.back().input = 0;
-    graph.ops.push_back(std::move(op));
-    return made;
-  }
-};
+using testing::Sheet;
 
 /// A cache is read, what comes of it goes through an op, meets a second cache, and goes on.
 struct Caches : Sheet {
@@ -79,73 +47,71 @@ std::vector<std::string> names(const Graph& graph) {
   return result;
 }
 
-TEST(Chains, GoFromOneHeavyOpThroughWhatLiesBetweenToTheLast) {
-  const Caches caches;
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(ops(found[0]), (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
-  EXPECT_EQ(found[0].links[0].axis, AxisId{0});
-  EXPECT_EQ(found[0].length, 6);
+/// The chains from an op on.
+std::vector<Chain> from(const Graph& graph, OpId first, const Table<OpId, char>& heavy,
+                        const Table<OpId, AxisId>& taken = {}) {
+  const Table<TensorId, char> whole = kept_whole(graph);
+  return chains_from(graph, first, {.heavy = heavy, .whole = whole, .taken = taken});
 }
 
-TEST(Chains, KeepWholeWhatLeavesTheGraphOrIsStored) {
+/// The first chain from the first op on, in so many waves.
+std::vector<Chain> first_chain(const Graph& graph, const Table<OpId, char>& heavy,
+                               std::int64_t waves) {
+  std::vector<Chain> found{from(graph, OpId{0}, heavy).front()};
+  found[0].waves = waves;
+  return found;
+}
+
+TEST(Chains, GoFromAnOpThroughWhatLiesBetweenToTheLastHeavyOneAlongEachAxis) {
+  const Caches caches;
+  const std::vector<Chain> found = from(caches.graph, OpId{0}, caches.heavy);
+  ASSERT_EQ(found.size(), 2U);
+  for (const AxisId axis : first_ids<AxisId>(2)) {
+    const Chain& chain = found[axis.index()];
+    EXPECT_EQ(ops(chain), (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
+    EXPECT_EQ(chain.links[0].axis, axis);
+    EXPECT_EQ(chain.length, axis == AxisId{0} ? 6 : 4);
+  }
+}
+
+TEST(Chains, MakeNothingThatPicks) {
   Caches caches;
-  caches.graph.outputs = {caches.weights};
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  ASSERT_EQ(found.size(), 2U);  // What reads the whole weights is no part of the first.
+  caches.graph.ops[OpId{3}].operands[OperandId{1}].indirect = {
+      .index = caches.weights, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 2.0};
+  const std::vector<Chain> found = from(caches.graph, OpId{0}, caches.heavy);
+  ASSERT_FALSE(found.empty());
   EXPECT_EQ(ops(found[0]), (std::vector<OpId>{OpId{0}}));
-  EXPECT_EQ(ops(found[1]), (std::vector<OpId>{OpId{2}}));
-  caches.graph.stores = {{.tensor = caches.scores, .op = OpId{0}, .run = {8}},
-                         {.tensor = caches.mixed, .op = OpId{2}, .run = {8}}};
-  EXPECT_TRUE(chains(caches.graph, caches.heavy).empty());
+  EXPECT_TRUE(from(caches.graph, OpId{1}, caches.heavy).empty());
 }
 
-TEST(Chains, TakeTheAxisThatTheNextHeavyOpGoesOnAlong) {
-  Caches caches;
-  Op& last = caches.graph.ops[OpId{2}];  // Sums over rows: only columns go on.
-  last.axes[AxisId{0}].role = AxisRole::Reduction;
-  last.operands.back().dims[DimId{0}] = {.axes = {}, .coef = {}, .offset = 0};
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].links[0].axis, AxisId{1});
-  EXPECT_EQ(ops(found[0]), (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
-}
-
-TEST(Chains, ReadNothingOfAHeavyOpTwice) {
-  Caches caches;
-  Tensor& bias = caches.graph.tensors[caches.key];
-  bias.shape = {4};
-  caches.graph.ops[OpId{0}].operands[OperandId{1}].dims = {along(AxisId{1})};
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  ASSERT_FALSE(found.empty());
-  EXPECT_EQ(found[0].links[0].axis, AxisId{1});
-}
-
-TEST(Chains, LeaveAnAxisAlongWhichAnOperandEnds) {
-  Caches caches;
-  caches.graph.tensors[caches.key].shape = {5, 4};  // Of six rows.
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  ASSERT_FALSE(found.empty());
-  EXPECT_EQ(found[0].links[0].axis, AxisId{1});
-}
-
-TEST(Chains, LeaveTheAxisThatIsCutOverChips) {
+TEST(Chains, LeaveAnAxisThatSumsOrEndsOrIsCutOverChips) {
+  Caches sums;
+  sums.graph.ops[OpId{2}].axes[AxisId{0}].role = AxisRole::Reduction;
+  sums.graph.ops[OpId{2}].operands.back().dims[DimId{0}] = {.axes = {}, .coef = {}, .offset = 0};
+  const std::vector<Chain> along = from(sums.graph, OpId{0}, sums.heavy);
+  ASSERT_EQ(along.size(), 2U);
+  EXPECT_EQ(ops(along[0]), (std::vector<OpId>{OpId{0}}));
+  EXPECT_EQ(ops(along[1]), (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
+  Caches short_key;
+  short_key.graph.tensors[short_key.key].shape = {5, 4};  // Of six rows.
+  const std::vector<Chain> ends = from(short_key.graph, OpId{0}, short_key.heavy);
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_EQ(ends[0].links[0].axis, AxisId{1});
   const Caches caches;
-  const std::vector<Chain> found =
-      chains(caches.graph, caches.heavy, {AxisId{0}, AxisId{0}, AxisId{0}, AxisId::none});
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].links[0].axis, AxisId{1});
+  const std::vector<Chain> shared =
+      from(caches.graph, OpId{0}, caches.heavy, Table<OpId, AxisId>(4, AxisId{0}));
+  ASSERT_EQ(shared.size(), 1U);
+  EXPECT_EQ(shared[0].links[0].axis, AxisId{1});
 }
 
 TEST(WaveGraph, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   const Caches caches;
-  std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  found[0].waves = 2;
-  const WaveGraph cut = in_waves(caches.graph, found);
+  const std::vector<Chain> found = first_chain(caches.graph, caches.heavy, 2);
+  const WaveGraph cut = in_waves(in_no_waves(caches.graph), found);
   EXPECT_EQ(names(cut.graph), (std::vector<std::string>{"op0#0", "op1#0", "op2#0", "op0#1", "op1#1",
                                                         "op2#1", "op3"}));
   EXPECT_EQ(cut.op_of,
-            (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}, OpId{0}, OpId{1}, OpId{2}, OpId{3}}));
+            (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{2}, OpId{0}, OpId{1}, OpId{2}, OpId{3}}));
   const Op& second = cut.graph.ops[OpId{3}];
   EXPECT_EQ(second.axes[AxisId{0}].size, 3);
   EXPECT_EQ(second.flops, 12);
@@ -154,17 +120,16 @@ TEST(WaveGraph, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   const auto part = second.operands.back().tensor;
   EXPECT_EQ(cut.graph.tensors[part].name, "t3#1");
   EXPECT_EQ(cut.graph.tensors[part].shape, (std::vector<std::int64_t>{3, 4}));
-  EXPECT_EQ(cut.tensor_of[part], caches.scores);
-  EXPECT_EQ(cut.dim_of[part], DimId{0});
+  EXPECT_EQ(cut.part_of[part], (PartOf{.tensor = caches.scores, .begin = {3, 0}}));
   EXPECT_EQ(cut.graph.ops[OpId{4}].operands[OperandId{0}].dims[DimId{0}].offset,
             0);  // A part is read from its beginning.
 }
 
 TEST(WaveGraph, OthersReadThePartsOfOneValue) {
   const Caches caches;
-  std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  found[0].waves = 4;  // Of two rows each: three waves cover all six.
-  const WaveGraph cut = in_waves(caches.graph, found);
+  // Of two rows each: three waves cover all six.
+  const std::vector<Chain> found = first_chain(caches.graph, caches.heavy, 4);
+  const WaveGraph cut = in_waves(in_no_waves(caches.graph), found);
   const Op& reader = cut.graph.ops.back();
   ASSERT_EQ(reader.operands.size(), 5U);
   for (const OperandId part : first_ids<OperandId>(3)) {
@@ -190,10 +155,8 @@ TEST(WaveGraph, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
   whole.operands.back().dims = {along(AxisId{1})};
   sheet.graph.tensors.back().shape = {4};
   sheet.add({scores, apart, value});
-  std::vector<Chain> found = chains(sheet.graph, {1, 0, 0, 1});
-  ASSERT_EQ(found.size(), 1U);
-  found[0].waves = 2;
-  EXPECT_EQ(names(in_waves(sheet.graph, found).graph),
+  const std::vector<Chain> found = first_chain(sheet.graph, {1, 0, 0, 1}, 2);
+  EXPECT_EQ(names(in_waves(in_no_waves(sheet.graph), found).graph),
             (std::vector<std::string>{"op1", "op0#0", "op3#0", "op0#1", "op3#1", "sum"}));
 }
 
@@ -210,7 +173,7 @@ struct Sums : Sheet {
     last.axes[AxisId{0}].role = AxisRole::Reduction;
     last.operands.back().dims = {along(AxisId{1})};
     graph.tensors[sum].shape = {cols};
-    found = chains(graph, {1, 1}, {AxisId{1}, AxisId::none});
+    found = {from(graph, OpId{0}, {1, 0}).front(), from(graph, OpId{1}, {0, 1}).front()};
     for (Chain& chain : found) {
       chain.waves = 2;
     }
@@ -220,7 +183,7 @@ struct Sums : Sheet {
 TEST(WaveGraph, AWaveReadsAllPartsThatGoAlongAnotherAxis) {
   const Sums sums;
   ASSERT_EQ(sums.found.size(), 2U);
-  const WaveGraph cut = in_waves(sums.graph, sums.found);
+  const WaveGraph cut = in_waves(in_no_waves(sums.graph), sums.found);
   ASSERT_EQ(cut.graph.ops.size(), 4U);
   const Op& second = cut.graph.ops[OpId{3}];
   EXPECT_EQ(second.axes[AxisId{1}].size, 2);
@@ -236,9 +199,8 @@ TEST(WaveGraph, PartsOfWhichNothingIsReadAreNoOperands) {
   Caches caches;
   caches.graph.ops[OpId{3}].operands[OperandId{0}].dims[DimId{0}].offset =
       3;  // Rows from the fourth on.
-  std::vector<Chain> found = chains(caches.graph, caches.heavy);
-  found[0].waves = 2;
-  const WaveGraph cut = in_waves(caches.graph, found);
+  const std::vector<Chain> found = first_chain(caches.graph, caches.heavy, 2);
+  const WaveGraph cut = in_waves(in_no_waves(caches.graph), found);
   const Op& reader = cut.graph.ops.back();
   ASSERT_EQ(reader.operands.size(), 3U);
   EXPECT_EQ(reader.operands[OperandId{0}].dims[DimId{0}].offset, 0);
@@ -246,9 +208,75 @@ TEST(WaveGraph, PartsOfWhichNothingIsReadAreNoOperands) {
 
 TEST(WaveGraph, AGraphWithoutChainsStaysAsItIs) {
   const Caches caches;
-  const WaveGraph same = in_waves(caches.graph, {});
+  const WaveGraph same = in_waves(in_no_waves(caches.graph), {});
   EXPECT_EQ(same.graph.ops, caches.graph.ops);
   EXPECT_EQ(same.graph.tensors, caches.graph.tensors);
+}
+
+TEST(WaveGraph, WavesGoInWavesAlongAnotherAxis) {
+  const Caches caches;
+  WaveGraph cut = in_waves(in_no_waves(caches.graph), first_chain(caches.graph, {1, 0, 0, 0}, 2));
+  std::vector<Chain> again = from(cut.graph, OpId{1}, {0, 1, 0, 0, 0});
+  ASSERT_EQ(again.size(), 2U);
+  again[1].waves = 2;  // Along columns.
+  cut = in_waves(cut, std::vector<Chain>{again[1]});
+  EXPECT_EQ(names(cut.graph),
+            (std::vector<std::string>{"op0#0", "op0#1#0", "op0#1#1", "op1", "op2", "op3"}));
+  const TensorId last = cut.graph.ops[OpId{2}].operands.back().tensor;
+  EXPECT_EQ(cut.part_of[last], (PartOf{.tensor = caches.scores, .begin = {3, 2}}));
+  EXPECT_EQ(cut.op_of[OpId{2}], OpId{0});
+  EXPECT_EQ(cut.graph.ops[OpId{3}].operands.size(), 4U);  // Three parts, and what it makes.
+}
+
+TEST(WaveGraph, ResultsThatLeaveOrAreStoredDoSoInParts) {
+  Caches caches;
+  caches.graph.outputs = {caches.scores};
+  caches.graph.stores = {{.tensor = caches.scores, .op = OpId{0}, .run = {48}}};
+  const WaveGraph cut =
+      in_waves(in_no_waves(caches.graph), first_chain(caches.graph, {1, 0, 0, 0}, 2));
+  ASSERT_EQ(cut.graph.outputs.size(), 2U);
+  ASSERT_EQ(cut.graph.stores.size(), 2U);
+  for (const std::size_t wave : {0U, 1U}) {
+    const Store& store = cut.graph.stores[wave];
+    EXPECT_EQ(store.tensor, cut.graph.outputs[wave]);
+    EXPECT_EQ(store.op, id_at<OpId>(wave));
+    EXPECT_EQ(store.run, Bytes{24});  // Three rows of four elements.
+    EXPECT_EQ(store.into, TensorId::none);
+  }
+}
+
+TEST(WaveGraph, APickExpectsFewerOfAPart) {
+  Caches caches;
+  Op& op = caches.graph.ops[OpId{0}];
+  op.operands[OperandId{1}].indirect = {
+      .index = caches.x, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.5};
+  op.operands[OperandId{1}].dims[DimId{0}] = {.axes = {}, .coef = {}, .offset = 0};
+  const WaveGraph cut =
+      in_waves(in_no_waves(caches.graph), first_chain(caches.graph, {1, 0, 0, 0}, 2));
+  // Of six rows each is missed by all with probability 1/4, so by half of the picks with 1/2.
+  EXPECT_DOUBLE_EQ(cut.graph.ops[OpId{0}].operands[OperandId{1}].indirect->expected_picks, 3.0);
+}
+
+TEST(WaveGraph, WhoNeedsManyPartsReadsThemFromHbm) {
+  const Caches caches;  // The last op needs all six parts of what it reads, each of a row.
+  const WaveGraph cut =
+      in_waves(in_no_waves(caches.graph), first_chain(caches.graph, caches.heavy, 6));
+  const Op& reader = cut.graph.ops.back();
+  ASSERT_EQ(reader.operands.size(), 3U);
+  const TensorId read = reader.operands[OperandId{0}].tensor;
+  EXPECT_EQ(cut.graph.tensors[read].home, Home::Spilled);
+  EXPECT_EQ(cut.graph.tensors[read].name, "t5~hbm");
+  EXPECT_EQ(cut.part_of[read], (PartOf{.tensor = caches.mixed, .begin = {0, 0}}));
+  ASSERT_EQ(cut.graph.stores.size(), 6U);
+  for (std::size_t wave = 0; wave < 6; ++wave) {
+    const Store& store = cut.graph.stores[wave];
+    EXPECT_EQ(store.into, read);
+    EXPECT_EQ(store.begin, (Table<DimId, std::int64_t>{static_cast<std::int64_t>(wave), 0}));
+    EXPECT_EQ(store.op, id_at<OpId>((3 * wave) + 2));
+    EXPECT_EQ(store.run, Bytes{8});
+  }
+  EXPECT_EQ(filled_by(cut.graph)[read], OpId{17});
+  EXPECT_EQ(may_be_spilled(cut.graph)[cut.graph.stores[0].tensor], 0);  // It is already.
 }
 
 /// The links of a chain: op and axis.
@@ -267,13 +295,14 @@ TEST(BatchChains, GoAlongTheLeadingDimensionOfTheLargestInput) {
   const TensorId bare = sheet.add({weight});  // Depends on no batch.
   const TensorId one = sheet.add({x, bare});
   const TensorId two = sheet.add({one});
-  sheet.add({two}, Home::Output);
-  sheet.graph.outputs.push_back(TensorId{5});
+  const TensorId last = sheet.add({two}, Home::Output);
+  sheet.graph.outputs.push_back(last);
   const std::vector<Chain> chains = batch_chains(sheet.graph);
   ASSERT_EQ(chains.size(), 1U);
   EXPECT_EQ(chains[0].length, 6);
   using Links = std::vector<std::pair<OpId, AxisId>>;
-  EXPECT_EQ(links(chains[0]), (Links{{OpId{1}, AxisId{0}}, {OpId{2}, AxisId{0}}}));
+  EXPECT_EQ(links(chains[0]),
+            (Links{{OpId{1}, AxisId{0}}, {OpId{2}, AxisId{0}}, {OpId{3}, AxisId{0}}}));
   EXPECT_TRUE(batch_chains(sheet.graph, Table<OpId, AxisId>(4, AxisId{0})).empty());
 }
 

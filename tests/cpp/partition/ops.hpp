@@ -76,11 +76,8 @@ struct OneOp {
                              .dtype = op().compute,
                              .shape = std::move(shape),
                              .home = home});
-    op().operands.push_back({.tensor = tensor,
-                             .access = access,
-                             .dims = std::move(dims),
-                             .indirect = {},
-                             .spilled = false});
+    op().operands.push_back(
+        {.tensor = tensor, .access = access, .dims = std::move(dims), .indirect = {}});
     return *this;
   }
   OneOp& reads(ir::Home home, Table<DimId, std::int64_t> shape, Table<DimId, ir::Dim> dims) {

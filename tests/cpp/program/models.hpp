@@ -8,6 +8,8 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/ir/spills.hpp"
+#include "elk/ir/waves.hpp"
 #include "elk/program/program.hpp"
 
 namespace elk::program {
@@ -20,8 +22,7 @@ inline TensorId add_tensor(ir::Graph& graph, std::string name, ir::Home home,
 }
 
 inline ir::Operand operand(TensorId tensor, ir::Access access, const std::vector<AxisId>& axes) {
-  ir::Operand out{
-      .tensor = tensor, .access = access, .dims = {}, .indirect = std::nullopt, .spilled = false};
+  ir::Operand out{.tensor = tensor, .access = access, .dims = {}, .indirect = std::nullopt};
   for (const AxisId axis : axes) {
     out.dims.push_back({.axes = {axis}, .coef = {1}, .offset = 0});
   }
@@ -142,6 +143,13 @@ inline Chain chain() {
   c.ops = {cut(c.graph, OpId{0}, {1, 8, 1}), cut(c.graph, OpId{1}, {1, 8}),
            cut(c.graph, OpId{2}, {1, 8, 1})};
   return c;
+}
+
+/// Has ops from `reader` on read `tensor` from HBM.
+inline void spill(Chain& c, TensorId tensor, OpId reader) {
+  Table<TensorId, OpId> from(c.graph.tensors.size(), OpId::none);
+  from[tensor] = reader;
+  c.graph = ir::spilled(ir::in_no_waves(c.graph), from).graph;
 }
 
 /// The program of `c` with both preloads ahead of everything, placed.

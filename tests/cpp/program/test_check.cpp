@@ -69,8 +69,7 @@ TEST(Check, RefusesAResidentThatIsTooSmallOrEndsEarly) {
 
 TEST(Check, AcceptsASpilledTensorThatReturns) {
   Chain c = chain();
-  c.graph.ops[OpId{2}].operands[OperandId{0}].spilled = true;
-  c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
+  spill(c, c.z, OpId{2});
   c.ops[OpId{2}] = cut(c.graph, OpId{2}, {1, 8, 1});
   Program program{
       .ops = c.ops, .code = issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), .buffers = {}};

@@ -20,8 +20,7 @@ TEST(Lifetimes, NameTheOpsThatMakeAndReadATensor) {
 
 TEST(Lifetimes, EndBeforeAReadOfWhatWasSpilled) {
   Chain c = chain();
-  c.graph.ops[OpId{1}].operands[OperandId{0}].spilled = true;
-  c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
+  spill(c, c.y, OpId{1});
   const Lifetimes lives = lifetimes(c.graph);
   EXPECT_EQ(lives.last_reader[c.y], OpId::none);
   EXPECT_EQ(lives.stored[c.y], 1);

@@ -73,7 +73,7 @@ class Runner {
   void run(const program::Instruction& instruction) {
     program::follow(
         instruction, [&](OpId op) { preload(operands(op)); },
-        [&](TensorId tensor) { machine_.stored[tensor] = machine_.collect(tensor); },
+        [&](TensorId tensor) { machine_.store(tensor); },
         [&](OpId op) {
           execute(operands(op));
           loaded_.erase(op);
@@ -248,6 +248,28 @@ std::vector<std::byte> ChipState::collect(TensorId tensor) {
     }
   }
   return out;
+}
+
+void ChipState::store(TensorId tensor) {
+  const auto found = std::ranges::find(job.graph.stores, tensor, &ir::Store::tensor);
+  if (found == job.graph.stores.end() || found->into == TensorId::none) {
+    stored[tensor] = collect(tensor);
+    return;
+  }
+  const std::vector<std::byte> part = collect(tensor);
+  const ir::Tensor& whole = job.graph.tensors[found->into];
+  std::vector<std::byte>& image = stored[found->into];
+  image.resize(subscript(ir::bytes(whole).value));
+  DensePiece box;
+  for (const DimId d : found->begin.ids()) {
+    const std::int64_t begin = found->begin[d];
+    box.sets.push_back({{.begin = begin, .end = begin + job.graph.tensors[tensor].shape[d]}});
+  }
+  for (const OverlapRange& run : shared_runs(emulate::whole(whole), box)) {
+    copy_elements(
+        part.data(), image.data(),
+        {.from = run.to, .to = run.from, .count = run.count, .bits = ir::bits(whole.dtype)});
+  }
 }
 
 std::span<const std::byte> ChipState::image(TensorId tensor, std::vector<std::byte>& room) {

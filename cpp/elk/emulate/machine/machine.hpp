@@ -63,6 +63,8 @@ struct ChipState {
   [[nodiscard]] const program::Buffer* spread_buffer(TensorId tensor) const;
   /// All of a tensor that rests on chip, put together from the cores that hold it.
   [[nodiscard]] std::vector<std::byte> collect(TensorId tensor);
+  /// Writes a tensor that rests on chip to HBM: to where it is part of another, if it is.
+  void store(TensorId tensor);
   /// All of a tensor from wherever it is: its image, or else what is collected into `room`.
   [[nodiscard]] std::span<const std::byte> image(TensorId tensor, std::vector<std::byte>& room);
 };

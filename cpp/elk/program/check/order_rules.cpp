@@ -1,5 +1,7 @@
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
@@ -20,9 +22,13 @@ class OrderChecker {
         lives_(lifetimes(graph_)),
         preloads_(graph_.ops.size(), 0),
         store_op_(graph_.tensors.size()),
-        stores_(graph_.tensors.size(), 0) {
+        stores_(graph_.tensors.size(), 0),
+        parts_(graph_.tensors.size()) {
     for (const ir::Store& store : graph_.stores) {
       store_op_[store.tensor] = store.op;
+      if (store.into != TensorId::none) {
+        parts_[store.into].push_back(store.tensor);
+      }
     }
   }
 
@@ -88,9 +94,13 @@ class OrderChecker {
                   named_tensor(graph_, operand.indirect->index)));
       }
     }
-    const bool made_here = operand.spilled || lives_.producer[operand.tensor] != OpId::none;
-    if (made_here && stores_[operand.tensor] == 0) {
+    if (lives_.producer[operand.tensor] != OpId::none && stores_[operand.tensor] == 0) {
       fail(text(who, " before the store of ", named_tensor(graph_, operand.tensor)));
+    }
+    for (const TensorId part : parts_[operand.tensor]) {
+      if (stores_[part] == 0) {
+        fail(text(who, " before the store of ", named_tensor(graph_, part)));
+      }
     }
   }
 
@@ -116,6 +126,7 @@ class OrderChecker {
   Table<OpId, std::int32_t> preloads_;
   Table<TensorId, std::optional<OpId>> store_op_;  // by tensor
   Table<TensorId, std::int32_t> stores_;
+  Table<TensorId, std::vector<TensorId>> parts_;  // of each spilled tensor
 };
 
 }  // namespace

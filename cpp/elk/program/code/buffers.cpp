@@ -82,7 +82,7 @@ class Collector {
     return position;
   }
 
-  /// Inputs that the op is the first to read. A spilled one is read from HBM.
+  /// Inputs that the op is the first to read.
   void rest_inputs(OpId id, const ir::Op& op) {
     for (const OperandId k : op.operands.ids()) {
       const TensorId t = op.operands[k].tensor;

@@ -20,7 +20,7 @@ Lifetimes lifetimes(const ir::Graph& graph) {
       const auto t = operand.tensor;
       if (operand.access == ir::Access::Write) {
         lives.producer[t] = i;
-      } else if (!operand.spilled) {
+      } else {
         lives.first_reader[t] = lives.first_reader[t] == OpId::none ? i : lives.first_reader[t];
         lives.last_reader[t] = i;
       }

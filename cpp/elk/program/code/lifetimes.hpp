@@ -12,8 +12,7 @@
 namespace elk::program {
 
 /// When tensors are made and used: the liveness every other rule rests on. Positions in
-/// Graph::ops; -1 where there is none. A spilled operand reads HBM and not the tensor at rest, so
-/// it is no reader here.
+/// Graph::ops; -1 where there is none.
 struct Lifetimes {
   Table<TensorId, OpId> producer;  // of each tensor
   Table<TensorId, OpId> first_reader;

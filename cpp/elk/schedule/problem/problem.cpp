@@ -11,6 +11,7 @@
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/cost/price/gather.hpp"
+#include "elk/ir/spills.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -34,6 +35,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
       fronts_(std::move(fronts.all)),
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
+      filled_by_(ir::filled_by(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), OperandId::none) {
   if (known_ != nullptr) {
@@ -82,9 +84,12 @@ bool Problem::is_loaded(OpId op) const {
 OpId Problem::first_issue(const ir::Op& op) const {
   OpId first{0};
   for (const ir::Operand& operand : op.operands) {
-    if (operand.indirect && from_hbm(graph_, operand)) {
-      const auto index = operand.indirect->index;
-      first = std::max(first, lives_.producer[index] + 1);
+    if (!from_hbm(graph_, operand)) {
+      continue;
+    }
+    first = std::max(first, filled_by_[operand.tensor] + 1);
+    if (operand.indirect) {
+      first = std::max(first, lives_.producer[operand.indirect->index] + 1);
     }
   }
   return first;

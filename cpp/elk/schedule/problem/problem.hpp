@@ -90,7 +90,7 @@ class Problem {
   /// Whether the op reads weights or states, be they preloaded or kept on chip.
   [[nodiscard]] bool waits(OpId op) const { return waits_[op] != 0; }
   /// The first op before whose execute the preload of `op` may be issued: an indirect operand waits
-  /// for the op that makes its index (design 7).
+  /// for the op that makes its index, what is stored before for the op that makes it (design 7).
   [[nodiscard]] OpId not_before(OpId op) const { return not_before_[op]; }
 
   /// Ops that read what `op` writes, in order.
@@ -183,6 +183,7 @@ class Problem {
   std::vector<cost::Front> fronts_;
   Table<OpId, std::int32_t> front_of_;
   program::Lifetimes lives_;
+  Table<TensorId, OpId> filled_by_;  // by stores
   std::vector<OpId> loaded_;
   Table<OpId, std::int32_t> rank_;
   Table<OpId, OpId> not_before_;

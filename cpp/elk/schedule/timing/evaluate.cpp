@@ -90,8 +90,7 @@ Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option) {
   const auto& tensors = problem.graph().tensors;
   Bytes sum{0};
   for (std::size_t k = 0; k < option.footprint.tensors.size(); ++k) {
-    const ir::Home home = tensors[option.footprint.tensors[k]].home;
-    if (home == ir::Home::Weight || home == ir::Home::State) {
+    if (ir::in_hbm(tensors[option.footprint.tensors[k]])) {
       sum += option.footprint.tensor[k];
     }
   }
