@@ -81,6 +81,9 @@ CODES = (
     Code("given_plan", _INPUT, "A plan of an operator that was handed in is of no form that ELK "
          "reads, names what is not there, or breaks a rule; the message names operator, plan and "
          "rule", "change the plan by the rule, or leave it out"),
+    Code("hbm_overflow", "InfeasibleError", "Weights, states and spilled activations exceed the HBM; "
+         "the message says by how much", "take more chips or a larger `hbm.capacity_bytes`, or bind "
+         "less"),
     Code("infeasible", "InfeasibleError", "Nothing fits the chip; the message says by how much",
          "take a larger chip, or bind smaller sizes"),
     Code("internal", "InternalError", "A bug in ELK", "report it"),
@@ -142,6 +145,8 @@ CODES = (
          "install one version on both sides"),
     Code("output_file", "OutputFileError", "A file cannot be written; one that was there before is "
          "unchanged", "make room on the disk, or choose a folder that may be written"),
+    Code("placement", "InfeasibleError", "No order of addresses holds the buffers of any plan, "
+         "though each op fits", "take a little more SRAM, another policy or more effort"),
     Code("plan_file", "PlanFileError", "A plan file cannot be read, or is of another version",
          "compile again"),
     Code("profile_file", "ProfileFileError", "A file of measured tiles cannot be read",

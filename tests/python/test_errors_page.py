@@ -27,7 +27,7 @@ def _codes() -> Iterator[str]:
     for path in (_ROOT / "cpp" / "elk").rglob("*.?pp"):
         text = path.read_text(encoding="utf-8")
         yield from re.findall(r'std::string code = "(\w+)"', text)
-        yield from re.findall(r'throw \w+\([^;]*,\s+"([a-z_]+)"\);', text)
+        yield from re.findall(r'throw \w+\((?:[^;"]|"[^"]*")*,\s+"([a-z_]+)"\);', text)
 
 
 def _own_codes(body: list[ast.stmt]) -> Iterator[str]:

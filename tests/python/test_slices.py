@@ -30,7 +30,7 @@ def planned(name: str, on: elk.Chip, policy: str = "elk-dyn") -> elk.Plan:
 
 
 def test_the_less_memory_the_more_slices() -> None:
-    found = [planned("encoder", chip(kib << 10)) for kib in (4, 8, 32)]
+    found = [planned("encoder", chip(kib << 10)) for kib in (3, 6, 32)]
     assert [slices(plan) for plan in found] == [4, 2, 0]
     for plan in found:
         assert broken_rules(plan) == []

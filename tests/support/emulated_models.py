@@ -26,7 +26,7 @@ CHIPS: dict[str, dict[str, Any]] = {
 # SRAM of each of 16 cores on which a model just fits: operands rotate, or sums are cut.
 LITTLE_BYTES = {
     "vit": 2816, "encoder": 1280, "audio": 2048, "diffusion": 3072, "mlp": 1024, "llama": 1280,
-    "llama decode": 1024, "gpt": 1280, "mixtral": 3328, "mixtral decode": 2048,
+    "llama decode": 1024, "gpt": 1280, "mixtral": 3840, "mixtral decode": 2048,
     "deepseek decode": 2048, "resnet": 1792, "lstm": 1024,
 }  # fmt: skip
 # Models whose operands rotate. Decoding has too few rows for that.

@@ -14,7 +14,7 @@ from elk.sweeps.analysis.pareto import front_of, hypervolume
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 SPACE = {
     "rows": [64, 4096],
-    "sram": ["24 KiB", "64 KiB"],
+    "sram": ["8194 B", "64 KiB"],  # the first beside 8 KiB that are reserved
     "hbm_bandwidth": ["4 GB/s", "16 GB/s", "64 GB/s"],
     "policy": ["basic", "static", "ideal"],
 }

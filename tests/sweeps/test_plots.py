@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib").use("Agg")
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 SPACE = {
-    "sram": ["16 KiB", "24 KiB", "32 KiB", "64 KiB"],
+    "sram": ["8194 B", "24 KiB", "32 KiB", "64 KiB"],  # the first beside 8 KiB that are reserved
     "rows": [64, 4096],
     "hbm_bandwidth": ["10 GB/s", "50 GB/s"],
     "policy": ["static", "ideal"],
@@ -143,7 +143,7 @@ def test_wrong_words_are_refused_with_the_right_ones(
         ({"col": "binds"}, "values of an axis"),
         ({"kind": "bars"}, "heatmap"),
         ({"hue": "binds", "kind": "line"}, "scatter"),
-        ({"where": {"sram": "48 KiB"}}, "there are 16 KiB, 24 KiB"),
+        ({"where": {"sram": "48 KiB"}}, "there are 8.002 KiB, 24 KiB"),
         ({"where": {"rowz": 1}}, "did you mean 'rows'"),
     ]
     for given, word in cases:

@@ -92,7 +92,7 @@ def test_a_search_ends_when_nothing_gets_better() -> None:
 
 
 def test_points_that_do_not_fit_are_not_sought() -> None:
-    space = {"sram": ["16 KiB", "24 KiB", "48 KiB", "64 KiB"], "rows": [64, 512, 4096, 16_384]}
+    space = {"sram": ["8194 B", "24 KiB", "48 KiB", "64 KiB"], "rows": [64, 512, 4096, 16_384]}
     sweep = elk.search(
         MODEL, "tiny", space, points=14, objectives=("latency_s", "-rows"), workers=0,
         policy="static",

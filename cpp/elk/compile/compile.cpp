@@ -72,16 +72,14 @@ class Versions {
     bool gained = true;
     for (std::int64_t slices = 2; fitting < tuning::kSlicesTried && gained; slices *= 2) {
       const Seconds before = shortest();
-      if (!lacks() && !(crowded && may_gain(slices))) {
+      if (budget_ == 0 || (!lacks() && !(crowded && may_gain(slices)))) {
         break;
       }
       const Sliced sliced = in_slices(whole_.graph, split, chip_, slices);
       if (!sliced.may_go_on) {
         break;
       }
-      const bool fits =
-          !overflows(sliced.waves->graph, chip_) && enter(options_.policy, &*sliced.waves);
-      if (fits) {
+      if (enter_within(*sliced.waves)) {
         ++fitting;
         gained = without() || shortest() < before;
       } else {
@@ -99,13 +97,15 @@ class Versions {
       const Seconds before = shortest();
       bool entered = false;
       for (const double rest : tuning::kRestShares) {
-        if (!has_none() && Watch::stops(options_.watch)) {
-          return;
-        }
         const std::size_t most = has_none() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts;
-        auto found = fitted(parts, split, chip_, {.op = op, .rest = rest}, most);
-        if (found && !same(found->graph, last.graph) && !overflows(found->graph, chip_)) {
-          entered = enter(options_.policy, &*found) || entered;
+        auto found = may_go_on() ? fitted(parts, split, chip_, {.op = op, .rest = rest},
+                                          std::min(most, budget_))
+                                 : std::nullopt;
+        if (!found) {
+          return;  // Smaller waves would be more.
+        }
+        if (!same(found->graph, last.graph)) {
+          entered = enter_within(*found) || entered;
           last = std::move(*found);
         }
       }
@@ -138,6 +138,17 @@ class Versions {
   }
 
  private:
+  /// Plans the model in these parts, within what may be tried in all. Whether it fits.
+  bool enter_within(const ir::WaveGraph& parts) {
+    budget_ -= std::min(budget_, parts.graph.ops.size());
+    return !overflows(parts.graph, chip_) && enter(options_.policy, &parts);
+  }
+
+  /// Whether there is HBM for parts, work to be done in them, and nobody stops the search.
+  [[nodiscard]] bool may_go_on() const {
+    return chip_.hbm && budget_ > 0 && (has_none() || !Watch::stops(options_.watch));
+  }
+
   static bool same(const ir::Graph& a, const ir::Graph& b) {
     return a.ops == b.ops && a.tensors == b.tensors;
   }
@@ -184,7 +195,8 @@ class Versions {
   const chip::Chip& chip_;
   const tile::TileModel& tiles_;
   const Options& options_;
-  BoundsBook& spaces_;          // whose bounds have to hold for all of these
+  BoundsBook& spaces_;  // whose bounds have to hold for all of these
+  std::size_t budget_ = tuning::kMostOpsTried;
   std::vector<Seconds> least_;  // of each policy
   std::optional<Plan> best_;
   std::exception_ptr why_;
@@ -198,7 +210,7 @@ Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::
   const Table<OpId, AxisId>& split = whole.one != nullptr ? whole.one->axes : uncut;
   Versions versions(whole, chip, tiles, options, spaces);
   versions.enter(options.policy, nullptr);
-  if (mechanisms().waves && options.waves) {
+  if (mechanisms().waves && options.waves && may_fit_in_waves(whole.graph, chip)) {
     versions.enter_slices(split);
     versions.enter_fitted(ir::in_no_waves(whole.graph), split);
   }

@@ -11,6 +11,7 @@
 #include "elk/compile/compile_tuning.hpp"
 #include "elk/ir/cuts.hpp"
 #include "elk/ir/spills.hpp"
+#include "elk/ir/touched.hpp"
 #include "elk/program/code/lifetimes.hpp"
 
 namespace elk::compile {
@@ -28,27 +29,20 @@ Table<OpId, Bytes> made_bytes(const ir::Graph& graph, const program::Lifetimes& 
   });
 }
 
-/// How much of a graph there is, of which cuts and spills add something.
-std::size_t extent(const ir::Graph& graph) {
-  const auto spilled = std::ranges::count(graph.tensors, ir::Home::Spilled, &ir::Tensor::home);
-  return graph.ops.size() + static_cast<std::size_t>(spilled);
-}
-
 }  // namespace
 
 std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts, const Table<OpId, AxisId>& split,
                                     const chip::Chip& machine, SramShares shares,
                                     std::size_t most) {
-  if (!machine.hbm) {
-    return std::nullopt;
-  }
   const double room = all_room(machine);
-  std::optional<ir::WaveGraph> result =
+  std::optional<ir::WaveGraph> cut =
       ir::cut_to_fit(parts, split, {.room = room, .most = shares.op * room, .ops = most});
-  if (result) {
-    result = ir::spilled_to_fit(std::move(*result), shares.rest * room);
-  }
-  return result && extent(result->graph) > extent(parts.graph) ? std::move(result) : std::nullopt;
+  return cut ? std::optional(ir::spilled_to_fit(std::move(*cut), shares.rest * room))
+             : std::nullopt;
+}
+
+bool may_fit_in_waves(const ir::Graph& graph, const chip::Chip& machine) {
+  return ir::least_touched(graph) <= all_room(machine);
 }
 
 bool overflows(const ir::Graph& graph, const chip::Chip& machine) {

@@ -16,13 +16,13 @@ namespace elk::compile {
 
 /// Shares of all SRAM.
 struct SramShares {
-  double op;    // that an op may touch
-  double rest;  // that this takes together with what rests beside it
+  double op;    // what an op touches at most
+  double rest;  // what it reads and what rests beside it, together
 };
 
-/// `parts` with ops that touch too much in waves, and with as much spilled that the rest fits, on a
-/// machine with HBM; nothing where that changes nothing or takes over `most` ops. `split` has of
-/// each op of the model the axis that is cut over chips, or -1; it is empty where none is.
+/// `parts` with ops that touch too much in waves, and with as much spilled that the rest fits;
+/// nothing where that takes over `most` ops. `split` has of each op of the model the axis that is
+/// cut over chips, or -1; it is empty where none is.
 [[nodiscard]] std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts,
                                                   const Table<OpId, AxisId>& split,
                                                   const chip::Chip& machine, SramShares shares,
@@ -37,6 +37,9 @@ struct Sliced {
 /// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM.
 [[nodiscard]] Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
                                const chip::Chip& machine, std::int64_t slices);
+
+/// Whether SRAM holds what an op touches, if it is cut as finely as parallel axes allow.
+[[nodiscard]] bool may_fit_in_waves(const ir::Graph& graph, const chip::Chip& machine);
 
 /// Whether the results that live beside each other exceed all SRAM.
 [[nodiscard]] bool overflows(const ir::Graph& graph, const chip::Chip& machine);

@@ -169,7 +169,7 @@ class Follower {
   /// another part of the same value.
   [[nodiscard]] bool is_covered(const Op& op, const Operand& operand, DimId d) const {
     const Dim& dim = operand.dims[d];
-    std::vector<IndexRange> found;  // that parts have, by what is counted from the dim's offset on
+    std::vector<CountedRange> found;  // what each part has, as counted from the dim's offset on
     for (const Operand& part : op.operands) {
       const bool same =
           &part == &operand || (part.access == operand.access && part.input == operand.input &&
@@ -180,9 +180,9 @@ class Follower {
         found.push_back({.first = -part.dims[d].offset, .last = length - 1 - part.dims[d].offset});
       }
     }
-    std::ranges::sort(found, {}, &IndexRange::first);
+    std::ranges::sort(found, {}, &CountedRange::first);
     std::int64_t next = 0;  // the first index that no part has yet
-    for (const IndexRange& range : found) {
+    for (const CountedRange& range : found) {
       next = range.first <= next ? std::max(next, range.last + 1) : next;
     }
     return next > counted(op, dim).last - dim.offset;

@@ -18,9 +18,9 @@ namespace elk::ir {
 namespace {
 
 /// Chooses along which axis heavy ops of a graph go in waves, and in how many.
-class Cutter {
+class WaveChooser {
  public:
-  Cutter(const Graph& graph, Table<OpId, AxisId> taken, double room, double most)
+  WaveChooser(const Graph& graph, Table<OpId, AxisId> taken, double room, double most)
       : graph_(graph),
         taken_(std::move(taken)),
         whole_(kept_whole(graph)),
@@ -28,7 +28,7 @@ class Cutter {
         most_(most),
         readers_(graph.tensors.size()) {
     for (const OpId i : graph.ops.ids()) {
-      heavy_.push_back(touched(graph, graph.ops[i]).all() > most ? 1 : 0);
+      heavy_.push_back(touched(graph, graph.ops[i]).all() > most ? char{1} : char{0});
       for (const Operand& operand : graph.ops[i].operands) {
         if (operand.access == Access::Read) {
           readers_[operand.tensor].push_back(i);
@@ -53,19 +53,22 @@ class Cutter {
 
  private:
   /// How good a chain is, less being better: whether ops fit, and bytes added for each one freed.
-  struct Rank {
+  struct ChainRank {
     bool misses;
     double price;
     std::int64_t links;
 
-    friend auto operator<=>(const Rank&, const Rank&) = default;
+    [[nodiscard]] bool is_before(const ChainRank& other) const {
+      return std::tie(misses, price, links) < std::tie(other.misses, other.price, other.links);
+    }
   };
 
   [[nodiscard]] std::optional<Chain> best_from(OpId first) const {
     std::optional<Chain> best;
-    Rank least{};
+    ChainRank least{};
     const auto look = [&](Chain chain) {
-      if (const std::optional<Rank> rank = settle(chain); rank && (!best || *rank < least)) {
+      if (const std::optional<ChainRank> rank = settle(chain);
+          rank && (!best || rank->is_before(least))) {
         least = *rank;
         best = std::move(chain);
       }
@@ -79,7 +82,7 @@ class Cutter {
   }
 
   /// Sets how many waves a chain goes in; empty if that frees little of what its first op touches.
-  [[nodiscard]] std::optional<Rank> settle(Chain& chain) const {
+  [[nodiscard]] std::optional<ChainRank> settle(Chain& chain) const {
     bool misses = false;
     double wanted = 2.0;
     for (const Chain::ChainOp& link : chain.links) {
@@ -100,9 +103,9 @@ class Cutter {
     if (after > tuning::kMostLeft * bytes.all()) {
       return std::nullopt;
     }
-    return Rank{.misses = misses,
-                .price = added(chain) / (bytes.all() - after),
-                .links = -static_cast<std::int64_t>(chain.links.size())};
+    return ChainRank{.misses = misses,
+                     .price = added(chain) / (bytes.all() - after),
+                     .links = -static_cast<std::int64_t>(chain.links.size())};
   }
 
   /// At least `parts` of a length, more of them where these are equal and not twice as many.
@@ -122,14 +125,14 @@ class Cutter {
     std::set<TensorId> made;
     double bytes = 0.0;
     for (const Chain::ChainOp& link : chain.links) {
-      const Op& op = graph_.ops[link.op];
       members.insert(link.op);
-      for (const Operand& operand : op.operands) {
+      for (const Operand& operand : graph_.ops[link.op].operands) {
+        const bool again = !made.contains(operand.tensor) && is_reread(operand, link.axis);
+        bytes += again ? static_cast<double>(chain.waves - 1) *
+                             touched(graph_, graph_.ops[link.op], operand)
+                       : 0.0;
         if (operand.access == Access::Write) {
           made.insert(operand.tensor);
-        } else if (!made.contains(operand.tensor) && !is_along(operand, link.axis) &&
-                   (in_hbm(graph_.tensors[operand.tensor]) || is_large(operand.tensor))) {
-          bytes += static_cast<double>(chain.waves - 1) * touched(graph_, op, operand);
         }
       }
     }
@@ -142,6 +145,12 @@ class Cutter {
       bytes -= stays && is_large(t) ? moved : 0.0;
     }
     return bytes;
+  }
+
+  /// Whether every wave along `axis` reads the same of an operand, from HBM.
+  [[nodiscard]] bool is_reread(const Operand& operand, AxisId axis) const {
+    return operand.access == Access::Read && !is_along(operand, axis) &&
+           (in_hbm(graph_.tensors[operand.tensor]) || is_large(operand.tensor));
   }
 
   /// Whether a tensor is too large to rest beside others.
@@ -177,7 +186,7 @@ std::optional<WaveGraph> cut_to_fit(WaveGraph parts, const Table<OpId, AxisId>& 
       of_parts.push_back(taken.empty() ? AxisId::none : taken[op]);
     }
     const std::vector<Chain> chains =
-        Cutter(parts.graph, std::move(of_parts), limits.room, limits.most).choose();
+        WaveChooser(parts.graph, std::move(of_parts), limits.room, limits.most).choose();
     if (chains.empty()) {
       break;
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
 #include "elk/ir/chains.hpp"
 #include "elk/ir/touched.hpp"
@@ -19,6 +20,9 @@ namespace {
 
 /// Refuses a store whose part does not lie within the spilled tensor, or in another type.
 void check_place(const Graph& graph, const Store& store) {
+  if (store.into < TensorId{0} || store.into.index() >= graph.tensors.size()) {
+    throw InvalidInput(text("a store goes into tensor ", store.into, ", which is not there"));
+  }
   const Tensor& part = graph.tensors[store.tensor];
   const Tensor& whole = graph.tensors[store.into];
   bool fits = whole.home == Home::Spilled && part.dtype == whole.dtype &&
@@ -59,10 +63,51 @@ void check_filled(const Graph& graph, TensorId tensor, const std::vector<const S
   }
 }
 
+/// Refuses ops that write a spilled tensor, or read it before all of it is stored.
+void check_reads(const Graph& graph) {
+  const Table<TensorId, OpId> last = filled_by(graph);
+  for (const OpId i : graph.ops.ids()) {
+    for (const Operand& operand : graph.ops[i].operands) {
+      const bool writes = operand.access == Access::Write;
+      const Tensor& tensor = graph.tensors[operand.tensor];
+      if (tensor.home == Home::Spilled && (writes || last[operand.tensor] >= i)) {
+        throw InvalidInput(text("op '", graph.ops[i].name, "' ", writes ? "writes '" : "reads '",
+                                tensor.name, "', which stores before it must fill"));
+      }
+    }
+  }
+}
+
+/// The op that makes each tensor, or none.
+Table<TensorId, OpId> makers(const Graph& graph) {
+  Table<TensorId, OpId> made(graph.tensors.size(), OpId::none);
+  for (const OpId i : graph.ops.ids()) {
+    for (const Operand& operand : graph.ops[i].operands) {
+      made[operand.tensor] = operand.access == Access::Write ? i : made[operand.tensor];
+    }
+  }
+  return made;
+}
+
+/// Has ops from that in `from` on read the copies of tensors that have one.
+void read_copies(Graph& graph, const Table<TensorId, TensorId>& copy,
+                 const Table<TensorId, OpId>& from) {
+  for (const OpId i : graph.ops.ids()) {
+    for (Operand& operand : graph.ops[i].operands) {
+      const TensorId t = operand.tensor;
+      const bool has_one = t.index() < copy.size() && copy[t] != TensorId::none;
+      if (operand.access == Access::Read && has_one && i >= from[t]) {
+        operand.tensor = copy[t];
+      }
+    }
+  }
+}
+
 /// When tensors are read, and what is left of that at an op.
-class Reads {
+class ReadOrder {
  public:
-  explicit Reads(const Graph& graph) : of_(graph.tensors.size()), next_(graph.tensors.size(), 0) {
+  explicit ReadOrder(const Graph& graph)
+      : of_(graph.tensors.size()), next_(graph.tensors.size(), 0) {
     for (const OpId i : graph.ops.ids()) {
       for (const Operand& operand : graph.ops[i].operands) {
         if (operand.access == Access::Read &&
@@ -169,7 +214,7 @@ class Spiller {
 
   const Graph& graph_;
   double most_;
-  Reads reads_;
+  ReadOrder reads_;
   Table<TensorId, char> may_be_;
   Table<TensorId, OpId> from_;
   std::vector<TensorId> live_;
@@ -177,6 +222,30 @@ class Spiller {
 };
 
 }  // namespace
+
+Bytes contiguous(const Tensor& part, const Tensor& whole) {
+  std::int64_t elements = 1;
+  for (std::size_t d = part.shape.size(); d-- > 0;) {
+    const auto dim = id_at<DimId>(d);
+    elements *= part.shape[dim];
+    if (part.shape[dim] != whole.shape[dim]) {
+      break;
+    }
+  }
+  return {ceil_div(elements * bits(part.dtype), 8)};
+}
+
+void store_into(Graph& graph, Store part) {
+  const Bytes run = contiguous(graph.tensors[part.tensor], graph.tensors[part.into]);
+  const auto found = std::ranges::find(graph.stores, part.tensor, &Store::tensor);
+  if (found != graph.stores.end()) {
+    found->into = part.into;
+    found->begin = std::move(part.begin);
+    return;
+  }
+  part.run = run;
+  graph.stores.push_back(std::move(part));
+}
 
 Table<TensorId, OpId> filled_by(const Graph& graph) {
   Table<TensorId, OpId> last(graph.tensors.size(), OpId::none);
@@ -190,40 +259,27 @@ Table<TensorId, OpId> filled_by(const Graph& graph) {
 void check_spilled(const Graph& graph) {
   Table<TensorId, std::vector<const Store*>> stores(graph.tensors.size());
   for (const Store& store : graph.stores) {
-    if (store.into == TensorId::none) {
-      continue;
+    if (store.into != TensorId::none) {
+      check_place(graph, store);
+      stores[store.into].push_back(&store);
     }
-    if (store.into < TensorId{0} || store.into.index() >= graph.tensors.size()) {
-      throw InvalidInput(text("a store goes into tensor ", store.into, ", which is not there"));
-    }
-    check_place(graph, store);
-    stores[store.into].push_back(&store);
   }
   for (const TensorId t : stores.ids()) {
     check_filled(graph, t, stores[t]);
   }
-  const Table<TensorId, OpId> last = filled_by(graph);
-  for (const OpId i : graph.ops.ids()) {
-    for (const Operand& operand : graph.ops[i].operands) {
-      const Tensor& tensor = graph.tensors[operand.tensor];
-      if (tensor.home == Home::Spilled &&
-          (operand.access == Access::Write || last[operand.tensor] >= i)) {
-        throw InvalidInput(text("op '", graph.ops[i].name, "' ",
-                                operand.access == Access::Write ? "writes '" : "reads '",
-                                tensor.name, "', which stores before it must fill"));
-      }
-    }
-  }
+  check_reads(graph);
 }
 
 Table<TensorId, char> may_be_spilled(const Graph& graph) {
   Table<TensorId, char> result = kept_whole(graph);
   for (const TensorId t : result.ids()) {
     const Tensor& tensor = graph.tensors[t];
-    result[t] = result[t] == 0 && !in_hbm(tensor) ? 1 : 0;
+    result[t] = static_cast<char>(result[t] == 0 && !in_hbm(tensor));
   }
   for (const Store& store : graph.stores) {
-    result[store.tensor] = store.into == TensorId::none ? result[store.tensor] : 0;
+    if (store.into != TensorId::none) {
+      result[store.tensor] = 0;
+    }
   }
   return result;
 }
@@ -231,16 +287,11 @@ Table<TensorId, char> may_be_spilled(const Graph& graph) {
 WaveGraph spilled(WaveGraph parts, const Table<TensorId, OpId>& from) {
   Graph& graph = parts.graph;
   std::set<std::string> names;
-  Table<TensorId, OpId> made(graph.tensors.size(), OpId::none);
-  Table<TensorId, TensorId> copy(graph.tensors.size(), TensorId::none);
   for (const Tensor& tensor : graph.tensors) {
     names.insert(tensor.name);
   }
-  for (const OpId i : graph.ops.ids()) {
-    for (const Operand& operand : graph.ops[i].operands) {
-      made[operand.tensor] = operand.access == Access::Write ? i : made[operand.tensor];
-    }
-  }
+  const Table<TensorId, OpId> made = makers(graph);
+  Table<TensorId, TensorId> copy(graph.tensors.size(), TensorId::none);
   for (const TensorId t : from.ids()) {
     if (from[t] == OpId::none) {
       continue;
@@ -260,15 +311,7 @@ WaveGraph spilled(WaveGraph parts, const Table<TensorId, OpId>& from) {
         graph,
         {.tensor = t, .op = made[t], .run = {0}, .into = copy[t], .begin = std::move(begin)});
   }
-  for (const OpId i : graph.ops.ids()) {
-    for (Operand& operand : graph.ops[i].operands) {
-      const TensorId t = operand.tensor;
-      if (operand.access == Access::Read && t.index() < copy.size() && copy[t] != TensorId::none &&
-          i >= from[t]) {
-        operand.tensor = copy[t];
-      }
-    }
-  }
+  read_copies(graph, copy, from);
   std::ranges::stable_sort(graph.stores, {}, &Store::op);
   validate(graph);
   graph.repeat.reset();

@@ -7,6 +7,12 @@
 
 namespace elk::ir {
 
+/// Bytes of `part` that lie in a row in `whole`.
+[[nodiscard]] Bytes contiguous(const Tensor& part, const Tensor& whole);
+
+/// Has `part.tensor` stored into `part.into`: by the store that there is of it, or by a new one.
+void store_into(Graph& graph, Store part);
+
 /// The last op whose results are stored into each tensor, or that makes what is stored of it; -1
 /// where nothing is.
 [[nodiscard]] Table<TensorId, OpId> filled_by(const Graph& graph);

@@ -7,8 +7,8 @@
 
 namespace elk::ir {
 
-IndexRange counted(const Op& op, const Dim& dim) {
-  IndexRange range{.first = dim.offset, .last = dim.offset};
+CountedRange counted(const Op& op, const Dim& dim) {
+  CountedRange range{.first = dim.offset, .last = dim.offset};
   for (std::size_t k = 0; k < dim.axes.size(); ++k) {
     range.last += dim.coef[k] * (op.axes[dim.axes[k]].size - 1);
   }
@@ -33,11 +33,28 @@ double touched(const Graph& graph, const Op& op, const Operand& operand) {
           std::clamp(std::ceil(operand.indirect->expected_picks), 1.0, static_cast<double>(length));
       continue;
     }
-    const IndexRange range = counted(op, operand.dims[d]);
-    elements *= static_cast<double>(std::min(range.last, length - 1) -
-                                    std::max(range.first, std::int64_t{0}) + 1);
+    const CountedRange range = counted(op, operand.dims[d]);
+    const std::int64_t count =
+        std::min(range.last, length - 1) - std::max(range.first, std::int64_t{0}) + 1;
+    elements *= static_cast<double>(std::max(count, std::int64_t{0}));
   }
   return elements * static_cast<double>(bits(tensor.dtype)) / 8.0;
+}
+
+double least_touched(const Graph& graph) {
+  double most = 0.0;
+  for (Op op : graph.ops) {
+    for (Axis& axis : op.axes) {
+      axis.size = axis.role == AxisRole::Parallel ? 1 : axis.size;
+    }
+    for (Operand& operand : op.operands) {  // Picks of all axes may be one.
+      if (operand.indirect) {
+        operand.indirect->expected_picks = 1.0;
+      }
+    }
+    most = std::max(most, touched(graph, op).all());
+  }
+  return most;
 }
 
 TouchedBytes touched(const Graph& graph, const Op& op, AxisId axis) {

@@ -18,11 +18,11 @@ struct TouchedBytes {
 };
 
 /// The first and the last index of a dimension that an op counts, within the tensor or beyond.
-struct IndexRange {
+struct CountedRange {
   std::int64_t first;
   std::int64_t last;
 };
-[[nodiscard]] IndexRange counted(const Op& op, const Dim& dim);
+[[nodiscard]] CountedRange counted(const Op& op, const Dim& dim);
 
 /// Whether `axis` counts any dimension of an operand, or what it picks.
 [[nodiscard]] bool is_along(const Operand& operand, AxisId axis);
@@ -31,5 +31,9 @@ struct IndexRange {
 [[nodiscard]] double touched(const Graph& graph, const Op& op, const Operand& operand);
 /// Bytes of all that an op touches; an operand that is read twice in the same way counts once.
 [[nodiscard]] TouchedBytes touched(const Graph& graph, const Op& op, AxisId axis = AxisId::none);
+
+/// Bytes that the op touches which touches most of all that are cut to one index of each parallel
+/// axis: no waves touch less.
+[[nodiscard]] double least_touched(const Graph& graph);
 
 }  // namespace elk::ir

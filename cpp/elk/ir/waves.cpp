@@ -22,20 +22,8 @@ namespace elk::ir {
 namespace {
 
 Table<DimId, std::int64_t> origin(const Tensor& tensor) {
-  return Table<DimId, std::int64_t>(tensor.shape.size(), 0);
-}
-
-/// Bytes of `part` that lie in a row in `whole`.
-Bytes contiguous(const Tensor& part, const Tensor& whole) {
-  std::int64_t elements = 1;
-  for (std::size_t d = part.shape.size(); d-- > 0;) {
-    const auto dim = id_at<DimId>(d);
-    elements *= part.shape[dim];
-    if (part.shape[dim] != whole.shape[dim]) {
-      break;
-    }
-  }
-  return {ceil_div(elements * bits(part.dtype), 8)};
+  Table<DimId, std::int64_t> zeros(tensor.shape.size(), 0);
+  return zeros;
 }
 
 /// Distinct picks expected of a part of those of an op, if all indices are as likely.
@@ -94,7 +82,7 @@ class WaveBuilder {
   };
   struct WavePart {
     TensorId tensor;
-    OpId op;  // that makes it
+    OpId op;  // the one that makes it
     WaveRange stretch;
   };
   struct WaveParts {
@@ -263,7 +251,7 @@ class WaveBuilder {
   static bool is_touched(const Op& op, const Operand& operand,
                          const Table<DimId, std::int64_t>& shape) {
     return std::ranges::all_of(operand.dims.ids(), [&](DimId d) {
-      const IndexRange range = counted(op, operand.dims[d]);
+      const CountedRange range = counted(op, operand.dims[d]);
       return range.last >= 0 && range.first < shape[d];
     });
   }
@@ -371,33 +359,11 @@ class WaveBuilder {
         graph.outputs.push_back(part.tensor);
       }
     }
-    Table<TensorId, TensorId> moved(graph.tensors.size(), TensorId::none);
-    Table<TensorId, Tensor> tensors;
-    Table<TensorId, PartOf> part_of;
-    for (const TensorId t : moved.ids()) {
-      if (!made_.contains(t)) {
-        moved[t] = id_at<TensorId>(tensors.size());
-        tensors.push_back(std::move(graph.tensors[t]));
-        part_of.push_back(std::move(result_.part_of[t]));
-      }
+    Table<TensorId, char> out(graph.tensors.size(), 0);
+    for (const auto& [tensor, parts] : made_) {
+      out[tensor] = 1;
     }
-    graph.tensors = std::move(tensors);
-    result_.part_of = std::move(part_of);
-    for (Op& op : graph.ops) {
-      for (Operand& operand : op.operands) {
-        operand.tensor = moved[operand.tensor];
-        if (operand.indirect) {
-          operand.indirect->index = moved[operand.indirect->index];
-        }
-      }
-    }
-    for (Store& store : graph.stores) {
-      store.tensor = moved[store.tensor];
-      store.into = store.into != TensorId::none ? moved[store.into] : store.into;
-    }
-    for (TensorId& output : graph.outputs) {
-      output = moved[output];
-    }
+    drop_tensors(out, result_);
     validate(graph);
     graph.repeat = find_repeat(graph);
   }
@@ -416,17 +382,6 @@ class WaveBuilder {
 
 }  // namespace
 
-WaveGraph in_no_waves(const Graph& graph) {
-  WaveGraph result{.graph = graph, .op_of = {}, .part_of = {}};
-  for (const OpId i : graph.ops.ids()) {
-    result.op_of.push_back(i);
-  }
-  for (const TensorId t : graph.tensors.ids()) {
-    result.part_of.push_back({.tensor = t, .begin = origin(graph.tensors[t])});
-  }
-  return result;
-}
-
 WaveGraph in_waves(const WaveGraph& parts, std::span<const Chain> chains) {
   const std::set<TensorId> none;
   WaveBuilder first(parts, none);
@@ -435,25 +390,6 @@ WaveGraph in_waves(const WaveGraph& parts, std::span<const Chain> chains) {
     return found;
   }
   return WaveBuilder(parts, first.read_in_parts()).build(chains);
-}
-
-std::string unused_name(std::string wanted, std::set<std::string>& names) {
-  while (!names.insert(wanted).second) {
-    wanted += "#";
-  }
-  return wanted;
-}
-
-void store_into(Graph& graph, Store part) {
-  const Bytes run = contiguous(graph.tensors[part.tensor], graph.tensors[part.into]);
-  const auto found = std::ranges::find(graph.stores, part.tensor, &Store::tensor);
-  if (found != graph.stores.end()) {
-    found->into = part.into;
-    found->begin = std::move(part.begin);
-    return;
-  }
-  part.run = run;
-  graph.stores.push_back(std::move(part));
 }
 
 }  // namespace elk::ir

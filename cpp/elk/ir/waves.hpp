@@ -38,10 +38,11 @@ struct WaveGraph {
 /// others read.
 [[nodiscard]] WaveGraph in_waves(const WaveGraph& parts, std::span<const Chain> chains);
 
+/// Takes the tensors that are `out` from `parts`, in which nothing names them any more, and numbers
+/// the others anew.
+void drop_tensors(const Table<TensorId, char>& out, WaveGraph& parts);
+
 /// A name like `wanted` that none of `names` is, which it joins.
 [[nodiscard]] std::string unused_name(std::string wanted, std::set<std::string>& names);
-
-/// Has `part.tensor` stored into `part.into`: by the store that there is of it, or by a new one.
-void store_into(Graph& graph, Store part);
 
 }  // namespace elk::ir

@@ -53,6 +53,15 @@ TEST(Touched, CountsBoxesWithinTensorsOnceEach) {
   EXPECT_EQ(bytes.in_waves(3), 8 + 32);
 }
 
+TEST(Touched, NoWavesTouchLessThanOneIndexOfParallelAxes) {
+  Sheet sheet;
+  sheet.add({sheet.tensor(Home::Input)});
+  EXPECT_EQ(least_touched(sheet.graph), 4.0);
+  sheet.graph.ops[OpId{0}].axes[AxisId{1}].role = AxisRole::Reduction;
+  sheet.graph.ops[OpId{0}].operands.back().dims[DimId{1}] = {.axes = {}, .coef = {}, .offset = 0};
+  EXPECT_EQ(least_touched(sheet.graph), 8.0 + 2.0);
+}
+
 TEST(CutToFit, CutsWhatTouchesTooMuchAndNothingElse) {
   Sheet sheet;
   const TensorId x = sheet.tensor(Home::Input);

@@ -276,7 +276,7 @@ TEST(WaveGraph, WhoNeedsManyPartsReadsThemFromHbm) {
     EXPECT_EQ(store.run, Bytes{8});
   }
   EXPECT_EQ(filled_by(cut.graph)[read], OpId{17});
-  EXPECT_EQ(may_be_spilled(cut.graph)[cut.graph.stores[0].tensor], 0);  // It is already.
+  EXPECT_EQ(may_be_spilled(cut.graph)[cut.graph.stores[0].tensor], 0);  // The part is it already.
 }
 
 /// The links of a chain: op and axis.
