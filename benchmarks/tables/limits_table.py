@@ -81,9 +81,9 @@ CODES = (
     Code("given_plan", _INPUT, "A plan of an operator that was handed in is of no form that ELK "
          "reads, names what is not there, or breaks a rule; the message names operator, plan and "
          "rule", "change the plan by the rule, or leave it out"),
-    Code("hbm_overflow", "InfeasibleError", "Weights, states and spilled activations exceed the HBM; "
-         "the message says by how much", "take more chips or a larger `hbm.capacity_bytes`, or bind "
-         "less"),
+    Code("hbm_overflow", "InfeasibleError", "Weights, states and spilled activations exceed the "
+         "HBM; the message says by how much", "take more chips or a larger `hbm.capacity_bytes`, "
+         "or bind less"),
     Code("infeasible", "InfeasibleError", "Nothing fits the chip; the message says by how much",
          "take a larger chip, or bind smaller sizes"),
     Code("internal", "InternalError", "A bug in ELK", "report it"),

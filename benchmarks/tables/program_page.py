@@ -48,7 +48,7 @@ def weight() -> np.ndarray:
 
 
 def plan() -> elk.Plan:
-    """The plan of the MatMul on a chip with little memory: one by hand, in which operands rotate."""
+    """The plan of the MatMul on a chip with little memory: by hand, so that operands rotate."""
     chip = elk.chips.get("tiny").replace(
         core_count=CORES,
         sram_bytes=SRAM_BYTES,

@@ -21,9 +21,9 @@ def chip(kib: float, **changes: object) -> elk.Chip:
     return elk.chips.get("tiny").replace(**{**little, **changes})
 
 
-def planned(name: str, on: elk.Chip, policy: str = "elk-dyn", **sizes: int) -> elk.Plan:
+def planned(name: str, on: elk.Chip, **sizes: int) -> elk.Plan:
     bindings = feeds_of(MODELS[name], {**SIZES, **sizes})[1]
-    return elk.compile(MODELS[name], on, bindings=bindings, policy=policy, effort="fast")
+    return elk.compile(MODELS[name], on, bindings=bindings, policy="elk-dyn", effort="fast")
 
 
 def spilled(plan: elk.Plan) -> Counter[str]:
@@ -86,7 +86,7 @@ def test_a_plan_with_spills_is_read_back_and_runs(tmp_path: Path) -> None:
 def test_fitted_plans_compute_what_onnx_runtime_does(subtests: pytest.Subtests) -> None:
     """Spilled whole and in parts, results that leave and are stored in parts, inputs in HBM."""
     pytest.importorskip("onnxruntime")
-    cases = [
+    cases: list[tuple[str, float, str, dict[str, int]]] = [
         ("gpt", 2, "all_to_all", {}),
         ("gpt", 3, "ring", {}),
         ("mixtral", 2, "mesh2d", {}),

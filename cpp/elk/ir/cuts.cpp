@@ -137,14 +137,22 @@ class WaveChooser {
       }
     }
     for (const TensorId t : made) {
-      const bool stays =
-          std::ranges::all_of(readers_[t], [&](OpId reader) { return members.contains(reader); });
-      const bool spilled = !stays && chain.waves > std::int64_t{tuning::kMostParts};
-      const double moved = 2.0 * static_cast<double>(ir::bytes(graph_.tensors[t]).value);
-      bytes += spilled ? moved : 0.0;
-      bytes -= stays && is_large(t) ? moved : 0.0;
+      bytes += moved_to_hbm(t, members, chain.waves);
     }
     return bytes;
+  }
+
+  /// Bytes that are stored and read again of a result in so many waves: less than none where it is
+  /// large and none but `members` reads it.
+  [[nodiscard]] double moved_to_hbm(TensorId t, const std::set<OpId>& members,
+                                    std::int64_t waves) const {
+    const double moved = 2.0 * static_cast<double>(ir::bytes(graph_.tensors[t]).value);
+    const bool stays =
+        std::ranges::all_of(readers_[t], [&](OpId reader) { return members.contains(reader); });
+    if (stays) {
+      return is_large(t) ? -moved : 0.0;
+    }
+    return waves > std::int64_t{tuning::kMostParts} ? moved : 0.0;
   }
 
   /// Whether every wave along `axis` reads the same of an operand, from HBM.

@@ -51,9 +51,9 @@ class WaveBuilder {
       names_.insert(tensor.name);
     }
     for (const Chain& chain : chains) {
-      for (const auto& [input, dim] : chain.inputs) {
+      for (const std::pair<const TensorId, DimId>& input : chain.inputs) {
         for_each_wave(chain, [&](WaveRange stretch, std::int64_t wave) {
-          add_part(input, dim, stretch, wave);
+          add_part(input.first, input.second, stretch, wave);
         });
       }
     }
