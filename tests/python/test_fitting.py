@@ -9,7 +9,7 @@ from pathlib import Path
 import elk
 import pytest
 from elk import models
-from emulated_models import MODELS, feeds_of
+from emulated_models import MODELS, feeds_of, pod
 from plan_oracle import broken_rules
 
 SIZES = {"batch": 4, "seq": 16, "past": 16}
@@ -112,6 +112,22 @@ def test_fitted_plans_compute_what_onnx_runtime_does(subtests: pytest.Subtests) 
             assert result.checks
             assert result.passed, result.checks
     assert {*forms} >= {"in parts", "whole", "input", "outputs", "rows"}
+
+
+@pytest.mark.slow
+def test_so_they_do_where_chips_share_the_axis_that_is_cut() -> None:
+    pytest.importorskip("onnxruntime")
+    feeds, bindings = feeds_of(MODELS["llama"], SIZES)
+    on = pod(1e12, 1e-10, 4).replace(
+        core_count=4, sram_bytes=5 * 1024, reserved_bytes=128, hbm_bytes_per_s=4e9
+    )
+    plan = elk.compile(MODELS["llama"], on, bindings=bindings, effort="fast", pod="sharded")
+    ops = plan.to_json()["ops"]
+    assert any("#" in op["name"] and op["split"] is not None for op in ops)
+    assert_sound(plan)
+    result = plan.emulate(feeds, check=True)
+    assert result.checks
+    assert result.passed, result.checks
 
 
 def _random_case(draw: random.Random) -> tuple[elk.Model, elk.Chip]:

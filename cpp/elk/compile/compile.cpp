@@ -66,7 +66,7 @@ class Versions {
 
   /// Plans the model in 2, 4, 8 ... slices of its batch: where a policy has no plan until two of
   /// these fit, and where ops fill much of SRAM as long as that gains, whatever is read again.
-  void enter_slices(const Table<OpId, AxisId>& split) {
+  void enter_slices() {
     const bool crowded = is_crowded(whole_.graph, chip_);
     int fitting = 0;
     bool gained = true;
@@ -75,7 +75,7 @@ class Versions {
       if (budget_ == 0 || (!lacks() && !(crowded && may_gain(slices)))) {
         break;
       }
-      const Sliced sliced = in_slices(whole_.graph, split, chip_, slices);
+      const Sliced sliced = in_slices(whole_.graph, chip_, slices);
       if (!sliced.may_go_on) {
         break;
       }
@@ -83,14 +83,14 @@ class Versions {
         ++fitting;
         gained = without() || shortest() < before;
       } else {
-        enter_fitted(*sliced.waves, split);
+        enter_fitted(*sliced.waves);
       }
     }
   }
 
   /// Plans the model with ops of `parts` in waves and activations spilled: in smaller waves as long
   /// as a policy has no plan or, of the whole model, that gains.
-  void enter_fitted(const ir::WaveGraph& parts, const Table<OpId, AxisId>& split) {
+  void enter_fitted(const ir::WaveGraph& parts) {
     const bool whole = parts.graph.ops.size() == whole_.graph.ops.size();
     ir::WaveGraph last = parts;
     for (const double op : tuning::kOpShares) {
@@ -98,9 +98,9 @@ class Versions {
       bool entered = false;
       for (const double rest : tuning::kRestShares) {
         const std::size_t most = has_none() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts;
-        auto found = may_go_on() ? fitted(parts, split, chip_, {.op = op, .rest = rest},
-                                          std::min(most, budget_))
-                                 : std::nullopt;
+        auto found = may_go_on()
+                         ? fitted(parts, chip_, {.op = op, .rest = rest}, std::min(most, budget_))
+                         : std::nullopt;
         if (!found) {
           return;  // Smaller waves would be more.
         }
@@ -206,13 +206,11 @@ class Versions {
 /// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
 Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Options& options, BoundsBook& spaces) {
-  const Table<OpId, AxisId> uncut;
-  const Table<OpId, AxisId>& split = whole.one != nullptr ? whole.one->axes : uncut;
   Versions versions(whole, chip, tiles, options, spaces);
   versions.enter(options.policy, nullptr);
   if (mechanisms().waves && options.waves && may_fit_in_waves(whole.graph, chip)) {
-    versions.enter_slices(split);
-    versions.enter_fitted(ir::in_no_waves(whole.graph), split);
+    versions.enter_slices();
+    versions.enter_fitted(ir::in_no_waves(whole.graph));
   }
   return std::move(versions).best();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/compile/compile_tuning.hpp"
 #include "elk/ir/cuts.hpp"
@@ -31,12 +32,11 @@ Table<OpId, Bytes> made_bytes(const ir::Graph& graph, const program::Lifetimes& 
 
 }  // namespace
 
-std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts, const Table<OpId, AxisId>& split,
-                                    const chip::Chip& machine, SramShares shares,
-                                    std::size_t most) {
+std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts, const chip::Chip& machine,
+                                    SramShares shares, std::size_t most) {
   const double room = all_room(machine);
   std::optional<ir::WaveGraph> cut =
-      ir::cut_to_fit(parts, split, {.room = room, .most = shares.op * room, .ops = most});
+      ir::cut_to_fit(parts, {.room = room, .most = shares.op * room, .ops = most});
   return cut ? std::optional(ir::spilled_to_fit(std::move(*cut), shares.rest * room))
              : std::nullopt;
 }
@@ -50,10 +50,9 @@ bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
   return static_cast<double>(std::max_element(made.begin(), made.end())->value) > all_room(machine);
 }
 
-Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
-                 const chip::Chip& machine, std::int64_t slices) {
+Sliced in_slices(const ir::Graph& graph, const chip::Chip& machine, std::int64_t slices) {
   Sliced result{.may_go_on = false, .waves = std::nullopt};
-  std::vector<ir::Chain> chains = ir::batch_chains(graph, split);
+  std::vector<ir::Chain> chains = ir::batch_chains(graph);
   std::erase_if(chains, [&](const ir::Chain& chain) { return chain.length < slices; });
   if (!machine.hbm || chains.empty()) {
     return result;
@@ -99,9 +98,11 @@ shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves) {
     const TensorId from = waves.part_of[t].tensor;
     const ir::Tensor& tensor = waves.graph.tensors[t];
     Table<DimId, std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
-    for (const DimId dim : whole.ids()) {  // No chain goes along what chips share.
-      const bool cut = tensor.shape[dim] != one.graph.tensors[from].shape[dim];
-      whole[dim] = cut ? tensor.shape[dim] : whole[dim];
+    for (const DimId dim : whole.ids()) {
+      const std::int64_t held = one.graph.tensors[from].shape[dim];
+      if (tensor.shape[dim] != held) {  // Each of the chips that share it has such a part.
+        whole[dim] = tensor.shape[dim] * ceil_div(whole[dim], held);
+      }
     }
     result.forms.push_back(one.forms[from]);
   }

@@ -21,10 +21,8 @@ struct SramShares {
 };
 
 /// `parts` with ops that touch too much in waves, and with as much spilled that the rest fits;
-/// nothing where that takes over `most` ops. `split` has of each op of the model the axis that is
-/// cut over chips, or -1; it is empty where none is.
+/// nothing where that takes over `most` ops.
 [[nodiscard]] std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts,
-                                                  const Table<OpId, AxisId>& split,
                                                   const chip::Chip& machine, SramShares shares,
                                                   std::size_t most);
 
@@ -35,8 +33,8 @@ struct Sliced {
 };
 
 /// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM.
-[[nodiscard]] Sliced in_slices(const ir::Graph& graph, const Table<OpId, AxisId>& split,
-                               const chip::Chip& machine, std::int64_t slices);
+[[nodiscard]] Sliced in_slices(const ir::Graph& graph, const chip::Chip& machine,
+                               std::int64_t slices);
 
 /// Whether SRAM holds what an op touches, if it is cut as finely as parallel axes allow.
 [[nodiscard]] bool may_fit_in_waves(const ir::Graph& graph, const chip::Chip& machine);

@@ -135,8 +135,7 @@ class Follower {
   /// Notes the results of op `i` as parts along `axis`, if it can go in waves.
   bool join(OpId i, AxisId axis) {
     const Op& op = graph_.ops[i];
-    const bool is_taken = !marks_.taken.empty() && marks_.taken[i] == axis;
-    if (!is_free(op, axis) || is_taken || is_collective(op.kind)) {
+    if (!is_free(op, axis) || is_collective(op.kind)) {
       return false;
     }
     std::vector<std::pair<TensorId, DimId>> made;
@@ -244,10 +243,10 @@ Table<TensorId, char> kept_whole(const Graph& graph) {
   return whole;
 }
 
-std::vector<Chain> batch_chains(const Graph& graph, const Table<OpId, AxisId>& taken) {
+std::vector<Chain> batch_chains(const Graph& graph) {
   const Table<TensorId, char> whole = kept_whole(graph);
   const Table<OpId, char> light(graph.ops.size(), 0);
-  Follower follower(graph, {.heavy = light, .whole = whole, .taken = taken});
+  Follower follower(graph, {.heavy = light, .whole = whole});
   std::map<TensorId, DimId> inputs = batch_dims(graph);
   std::vector<Chain> found = follower.follow_all(inputs);
   if (!found.empty()) {

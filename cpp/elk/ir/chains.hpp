@@ -33,7 +33,6 @@ struct Chain {
 struct ChainMarks {
   const Table<OpId, char>& heavy;      // ops at which chains end
   const Table<TensorId, char>& whole;  // tensors that no chain makes
-  const Table<OpId, AxisId>& taken;    // of each op the axis that is cut over chips, or -1
 };
 
 /// What may not be told in parts: what a collective moves or an op without a node reads, what picks
@@ -48,8 +47,7 @@ struct ChainMarks {
 /// The chains that go along the leading dimension of the graph's largest input, its batch, through
 /// as many ops in a row as go on along it; what depends on none of it stays outside. They are of
 /// one wave yet. The first has the inputs that are cut along it.
-[[nodiscard]] std::vector<Chain> batch_chains(const Graph& graph,
-                                              const Table<OpId, AxisId>& taken = {});
+[[nodiscard]] std::vector<Chain> batch_chains(const Graph& graph);
 
 /// The dimension of a tensor that an op makes along which its parts along `axis` follow each other.
 /// Empty if the axis indexes it in another way.

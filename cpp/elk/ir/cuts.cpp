@@ -20,9 +20,8 @@ namespace {
 /// Chooses along which axis heavy ops of a graph go in waves, and in how many.
 class WaveChooser {
  public:
-  WaveChooser(const Graph& graph, Table<OpId, AxisId> taken, double room, double most)
+  WaveChooser(const Graph& graph, double room, double most)
       : graph_(graph),
-        taken_(std::move(taken)),
         whole_(kept_whole(graph)),
         room_(room),
         most_(most),
@@ -73,7 +72,7 @@ class WaveChooser {
         best = std::move(chain);
       }
     };
-    const ChainMarks marks{.heavy = heavy_, .whole = whole_, .taken = taken_};
+    const ChainMarks marks{.heavy = heavy_, .whole = whole_};
     for (const Chain& chain : chains_from(graph_, first, marks)) {
       look(chain);
       look({.links = {chain.links.front()}, .length = chain.length, .waves = 1});
@@ -167,7 +166,6 @@ class WaveChooser {
   }
 
   const Graph& graph_;
-  Table<OpId, AxisId> taken_;
   Table<TensorId, char> whole_;
   double room_;
   double most_;
@@ -186,15 +184,9 @@ std::size_t ops_in_waves(const Graph& graph, const std::vector<Chain>& chains) {
 
 }  // namespace
 
-std::optional<WaveGraph> cut_to_fit(WaveGraph parts, const Table<OpId, AxisId>& taken,
-                                    const CutLimits& limits) {
+std::optional<WaveGraph> cut_to_fit(WaveGraph parts, const CutLimits& limits) {
   for (int round = 0; round < tuning::kCutRounds; ++round) {
-    Table<OpId, AxisId> of_parts;
-    for (const OpId op : parts.op_of) {
-      of_parts.push_back(taken.empty() ? AxisId::none : taken[op]);
-    }
-    const std::vector<Chain> chains =
-        WaveChooser(parts.graph, std::move(of_parts), limits.room, limits.most).choose();
+    const std::vector<Chain> chains = WaveChooser(parts.graph, limits.room, limits.most).choose();
     if (chains.empty()) {
       break;
     }

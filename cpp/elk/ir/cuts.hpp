@@ -18,10 +18,8 @@ struct CutLimits {
 
 /// `parts` with every op that touches more than `most` bytes in waves that touch less, as far as
 /// parallel axes allow: along the axis that adds fewest bytes to what HBM reads and stores for
-/// those of SRAM that it frees, and along another one for what that cannot cut. Of each op that
-/// parts are of the axis in `taken` (-1: none; empty: of no op) is cut already, over chips. Empty
-/// where that takes too many ops.
-[[nodiscard]] std::optional<WaveGraph> cut_to_fit(WaveGraph parts, const Table<OpId, AxisId>& taken,
-                                                  const CutLimits& limits);
+/// those of SRAM that it frees, and along another one for what that cannot cut. Empty where that
+/// takes too many ops.
+[[nodiscard]] std::optional<WaveGraph> cut_to_fit(WaveGraph parts, const CutLimits& limits);
 
 }  // namespace elk::ir

@@ -40,9 +40,9 @@ std::optional<Plan> waved_plan(const ir::Graph& graph, const chip::Chip& chip, P
 TEST(Fitted, OpsAreCutOrResultsSpilledWhereTheyTakeMuch) {
   const ir::WaveGraph whole = ir::in_no_waves(products(256));  // Weights of half of all SRAM.
   const chip::Chip chip = test::tight_chip(4, 65536);
-  EXPECT_GT(fitted(whole, {}, chip, {.op = 0.4, .rest = 0.75}, 100)->graph.ops.size(), 3U);
-  EXPECT_FALSE(fitted(whole, {}, chip, {.op = 0.4, .rest = 0.75}, 4));
-  const auto same = fitted(whole, {}, test::tight_chip(16, 65536), {.op = 0.4, .rest = 0.75}, 100);
+  EXPECT_GT(fitted(whole, chip, {.op = 0.4, .rest = 0.75}, 100)->graph.ops.size(), 3U);
+  EXPECT_FALSE(fitted(whole, chip, {.op = 0.4, .rest = 0.75}, 4));
+  const auto same = fitted(whole, test::tight_chip(16, 65536), {.op = 0.4, .rest = 0.75}, 100);
   EXPECT_EQ(same->graph.ops, whole.graph.ops);
   EXPECT_EQ(same->graph.tensors, whole.graph.tensors);
 }

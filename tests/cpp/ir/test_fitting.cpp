@@ -68,12 +68,12 @@ TEST(CutToFit, CutsWhatTouchesTooMuchAndNothingElse) {
   const TensorId one = sheet.add({x});
   sheet.add({one, sheet.tensor(Home::Weight)});
   const CutLimits limits{.room = 1000, .most = 120, .ops = 100};
-  const std::optional<WaveGraph> cut = cut_to_fit(in_no_waves(sheet.graph), {}, limits);
+  const std::optional<WaveGraph> cut = cut_to_fit(in_no_waves(sheet.graph), limits);
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->graph.ops.size(), 3U);
   EXPECT_LE(most_touched(cut->graph), limits.most);
-  EXPECT_FALSE(cut_to_fit(in_no_waves(sheet.graph), {}, {.room = 1000, .most = 120, .ops = 2}));
-  EXPECT_EQ(cut_to_fit(in_no_waves(sheet.graph), {}, {.room = 1000, .most = 144, .ops = 100})
+  EXPECT_FALSE(cut_to_fit(in_no_waves(sheet.graph), {.room = 1000, .most = 120, .ops = 2}));
+  EXPECT_EQ(cut_to_fit(in_no_waves(sheet.graph), {.room = 1000, .most = 144, .ops = 100})
                 ->graph.ops.size(),
             2U);
 }
@@ -85,7 +85,7 @@ TEST(CutToFit, TakesTheAxisThatReadsLeastAgain) {
   sheet.graph.tensors[weight].shape = {4};  // Rows of waves would each read all of it.
   sheet.graph.ops[OpId{0}].operands[OperandId{1}].dims = {along(AxisId{1})};
   const std::optional<WaveGraph> cut =
-      cut_to_fit(in_no_waves(sheet.graph), {}, {.room = 1000, .most = 60, .ops = 100});
+      cut_to_fit(in_no_waves(sheet.graph), {.room = 1000, .most = 60, .ops = 100});
   ASSERT_TRUE(cut);
   ASSERT_EQ(cut->graph.ops.size(), 2U);
   EXPECT_EQ(cut->graph.ops[OpId{0}].axes[AxisId{1}].size, 2);
@@ -95,7 +95,7 @@ TEST(CutToFit, GoesOnAlongAnotherAxis) {
   Sheet sheet;
   sheet.add({sheet.tensor(Home::Weight)});
   const std::optional<WaveGraph> cut =
-      cut_to_fit(in_no_waves(sheet.graph), {}, {.room = 1000, .most = 4, .ops = 100});
+      cut_to_fit(in_no_waves(sheet.graph), {.room = 1000, .most = 4, .ops = 100});
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->graph.ops.size(), 24U);
   EXPECT_EQ(most_touched(cut->graph), 4.0);
@@ -198,7 +198,7 @@ TEST(Fitting, RandomGraphsKeepWhatTheyComputeAndFit) {
     const double size = 2.0 * static_cast<double>(sheet.rows * sheet.cols);
     const double most = size * (0.5 + static_cast<double>(random() % 5));
     std::optional<WaveGraph> parts =
-        cut_to_fit(in_no_waves(sheet.graph), {}, {.room = 2 * most, .most = most, .ops = 5000});
+        cut_to_fit(in_no_waves(sheet.graph), {.room = 2 * most, .most = most, .ops = 5000});
     ASSERT_TRUE(parts);
     EXPECT_LE(most_touched(parts->graph), std::max(most, 6.0)) << round;
     *parts = spilled_to_fit(std::move(*parts), 2 * most);

@@ -48,10 +48,9 @@ std::vector<std::string> names(const Graph& graph) {
 }
 
 /// The chains from an op on.
-std::vector<Chain> from(const Graph& graph, OpId first, const Table<OpId, char>& heavy,
-                        const Table<OpId, AxisId>& taken = {}) {
+std::vector<Chain> from(const Graph& graph, OpId first, const Table<OpId, char>& heavy) {
   const Table<TensorId, char> whole = kept_whole(graph);
-  return chains_from(graph, first, {.heavy = heavy, .whole = whole, .taken = taken});
+  return chains_from(graph, first, {.heavy = heavy, .whole = whole});
 }
 
 /// The first chain from the first op on, in so many waves.
@@ -84,7 +83,7 @@ TEST(Chains, MakeNothingThatPicks) {
   EXPECT_TRUE(from(caches.graph, OpId{1}, caches.heavy).empty());
 }
 
-TEST(Chains, LeaveAnAxisThatSumsOrEndsOrIsCutOverChips) {
+TEST(Chains, LeaveAnAxisThatSumsOrEnds) {
   Caches sums;
   sums.graph.ops[OpId{2}].axes[AxisId{0}].role = AxisRole::Reduction;
   sums.graph.ops[OpId{2}].operands.back().dims[DimId{0}] = {.axes = {}, .coef = {}, .offset = 0};
@@ -97,11 +96,6 @@ TEST(Chains, LeaveAnAxisThatSumsOrEndsOrIsCutOverChips) {
   const std::vector<Chain> ends = from(short_key.graph, OpId{0}, short_key.heavy);
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(ends[0].links[0].axis, AxisId{1});
-  const Caches caches;
-  const std::vector<Chain> shared =
-      from(caches.graph, OpId{0}, caches.heavy, Table<OpId, AxisId>(4, AxisId{0}));
-  ASSERT_EQ(shared.size(), 1U);
-  EXPECT_EQ(shared[0].links[0].axis, AxisId{1});
 }
 
 TEST(WaveGraph, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
@@ -303,7 +297,6 @@ TEST(BatchChains, GoAlongTheLeadingDimensionOfTheLargestInput) {
   using Links = std::vector<std::pair<OpId, AxisId>>;
   EXPECT_EQ(links(chains[0]),
             (Links{{OpId{1}, AxisId{0}}, {OpId{2}, AxisId{0}}, {OpId{3}, AxisId{0}}}));
-  EXPECT_TRUE(batch_chains(sheet.graph, Table<OpId, AxisId>(4, AxisId{0})).empty());
 }
 
 TEST(BatchChains, EndWhereAnOpDoesNotGoAlongIt) {
