@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
-#include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/compile/compile_tuning.hpp"
 #include "elk/ir/cuts.hpp"
@@ -98,11 +97,9 @@ shard::OneChip in_parts(const shard::OneChip& one, const ir::WaveGraph& waves) {
     const TensorId from = waves.part_of[t].tensor;
     const ir::Tensor& tensor = waves.graph.tensors[t];
     Table<DimId, std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
-    for (const DimId dim : whole.ids()) {
-      const std::int64_t held = one.graph.tensors[from].shape[dim];
-      if (tensor.shape[dim] != held) {  // Each of the chips that share it has such a part.
-        whole[dim] = tensor.shape[dim] * ceil_div(whole[dim], held);
-      }
+    for (const DimId dim : whole.ids()) {  // Of a part it is what each chip has.
+      const bool cut = tensor.shape[dim] != one.graph.tensors[from].shape[dim];
+      whole[dim] = cut ? tensor.shape[dim] : whole[dim];
     }
     result.forms.push_back(one.forms[from]);
   }
