@@ -89,7 +89,7 @@ class Versions {
   }
 
   /// Plans the model with ops of `parts` in waves and activations spilled: in smaller waves as long
-  /// as a policy has no plan or, of the whole model, that gains.
+  /// as a policy has no plan, nothing is cut yet or, of the whole model, that gains.
   void enter_fitted(const ir::WaveGraph& parts) {
     const bool whole = parts.graph.ops.size() == whole_.graph.ops.size();
     ir::WaveGraph last = parts;
@@ -105,7 +105,8 @@ class Versions {
           return;  // Smaller waves would be more.
         }
         if (!same(found->graph, last.graph)) {
-          entered = enter_within(*found) || entered;
+          const bool cuts = found->graph.ops.size() > parts.graph.ops.size();
+          entered = (enter_within(*found) && cuts) || entered;
           last = std::move(*found);
         }
       }
