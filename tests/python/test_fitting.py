@@ -160,10 +160,14 @@ def assert_random_cases_are_sound(seed: int, cases: int) -> None:
     for _ in range(cases):
         model, on = _random_case(draw)
         try:
-            plan = elk.compile(model, on, policy=draw.choice(("basic", "elk-dyn")), effort="fast")
+            basic, plan = (
+                elk.compile(model, on, policy=policy, effort="fast")
+                for policy in ("basic", "elk-dyn")
+            )
         except elk.InfeasibleError:
             continue
         assert_sound(plan)
+        assert plan.simulate().latency_s <= basic.simulate().latency_s
         seen["waves"] += any("#" in name for name in plan.op_names)
         seen["spills"] += bool(spilled(plan))
     assert min(seen["waves"], seen["spills"]) > cases // 8, seen

@@ -40,21 +40,20 @@ class Versions {
            const Options& options, BoundsBook& spaces)
       : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
-  /// Plans the model under `policy`, in these waves if there are any, and keeps the better plan.
-  /// Whether it fits.
-  bool enter(schedule::Policy policy, const ir::WaveGraph* waves) {
-    Options asked = options_;
-    asked.policy = policy;
+  /// Plans the model in these waves, or as it is. Whether it fits under each policy that the asked
+  /// one stands for.
+  bool enter(const ir::WaveGraph* waves) {
     try {
       const ir::Graph& graph = waves != nullptr ? waves->graph : whole_.graph;
-      PlanAndIdeal made = compiled_on(graph, chip_, tiles_, asked, spaces_);
+      PlanAndIdeal made = compiled_on(graph, chip_, tiles_, options_, spaces_);
+      const bool fits = !lacks(made.plan.least);
       take_least(made.plan);
       run_as(whole_, waves, made.plan);
       take_ideal(made, waves);
       if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_)) {
         best_ = std::move(made.plan);
       }
-      return true;
+      return fits;
     } catch (const Error& error) {
       if (!is_of_one_way(error)) {
         throw;
@@ -67,37 +66,54 @@ class Versions {
   /// Plans the model in 2, 4, 8 ... slices of its batch: where a policy has no plan until two of
   /// these fit, and where ops fill much of SRAM as long as that gains, whatever is read again.
   void enter_slices() {
+    budget_ = tuning::kMostOpsTried;
     const bool crowded = is_crowded(whole_.graph, chip_);
     int fitting = 0;
     bool gained = true;
     for (std::int64_t slices = 2; fitting < tuning::kSlicesTried && gained; slices *= 2) {
-      const Seconds before = shortest();
-      if (budget_ == 0 || (!lacks() && !(crowded && may_gain(slices)))) {
+      const auto sliced = may_go_on() && (lacks() || (crowded && may_gain(slices)))
+                              ? in_slices(whole_.graph, slices)
+                              : std::nullopt;
+      if (!sliced) {
         break;
       }
-      const Sliced sliced = in_slices(whole_.graph, chip_, slices);
-      if (!sliced.may_go_on) {
-        break;
-      }
-      if (enter_within(*sliced.waves)) {
+      const std::vector<Seconds> before = least_;
+      if (enter_within(*sliced)) {
         ++fitting;
-        gained = without() || shortest() < before;
+        gained = lacks() || least_ != before;
       } else {
-        enter_fitted(*sliced.waves);
+        enter_fitted(*sliced);
       }
     }
   }
 
+  /// Plans the whole model with ops in waves and activations spilled.
+  void enter_waves() {
+    budget_ = tuning::kMostOpsTried;
+    enter_fitted(ir::in_no_waves(whole_.graph));
+  }
+
+  /// Throws why the first did not fit if none did.
+  [[nodiscard]] Plan best() && {
+    if (!best_) {
+      std::rethrow_exception(why_);
+    }
+    best_->least = std::move(least_);
+    return std::move(*best_);
+  }
+
+ private:
   /// Plans the model with ops of `parts` in waves and activations spilled: in smaller waves as long
-  /// as a policy has no plan, nothing is cut yet or, of the whole model, that gains.
+  /// as a policy has no plan, nothing is cut yet or, of the whole model, that gains. A policy goes
+  /// on where one below it would, so that it is never worse.
   void enter_fitted(const ir::WaveGraph& parts) {
     const bool whole = parts.graph.ops.size() == whole_.graph.ops.size();
     ir::WaveGraph last = parts;
     for (const double op : tuning::kOpShares) {
-      const Seconds before = shortest();
+      const std::vector<Seconds> before = least_;
       bool entered = false;
       for (const double rest : tuning::kRestShares) {
-        const std::size_t most = has_none() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts;
+        const std::size_t most = lacks() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts;
         auto found = may_go_on()
                          ? fitted(parts, chip_, {.op = op, .rest = rest}, std::min(most, budget_))
                          : std::nullopt;
@@ -110,63 +126,42 @@ class Versions {
           last = std::move(*found);
         }
       }
-      if (entered && !without() && !(whole && shortest() < before)) {
+      if (entered && !lacks() && !(whole && least_ != before)) {
         return;
       }
     }
   }
 
-  /// The highest policy for which nothing fits, of those that the asked one stands for.
-  [[nodiscard]] std::optional<schedule::Policy> without() const {
-    for (const schedule::Policy policy : policies_from(options_)) {
-      const std::size_t at = schedule::step(policy);
-      if (!best_ || (at < least_.size() && std::isinf(least_[at].value))) {
-        return policy;
-      }
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] bool has_none() const { return !best_; }
-
-  /// Throws why the first did not fit if none did.
-  [[nodiscard]] Plan best() && {
-    if (!best_) {
-      std::rethrow_exception(why_);
-    }
-    best_->least = std::move(least_);
-    return std::move(*best_);
-  }
-
- private:
-  /// Plans the model in these parts, within what may be tried in all. Whether it fits.
+  /// Plans the model in these parts, within what may be tried. Whether it fits.
   bool enter_within(const ir::WaveGraph& parts) {
     budget_ -= std::min(budget_, parts.graph.ops.size());
-    return !overflows(parts.graph, chip_) && enter(options_.policy, &parts);
+    return !overflows(parts.graph, chip_) && enter(&parts);
   }
 
   /// Whether there is HBM for parts, work to be done in them, and nobody stops the search.
   [[nodiscard]] bool may_go_on() const {
-    return chip_.hbm && budget_ > 0 && (has_none() || !Watch::stops(options_.watch));
+    return chip_.hbm && budget_ > 0 && (!best_ || !Watch::stops(options_.watch));
   }
+
+  /// Whether `least` is infinite of a policy that the asked one stands for: it has no plan.
+  [[nodiscard]] bool lacks(const std::vector<Seconds>& least) const {
+    const std::vector<schedule::Policy> policies = policies_from(options_);
+    return std::any_of(policies.begin(), policies.end(), [&](schedule::Policy policy) {
+      const std::size_t at = schedule::step(policy);
+      return at < least.size() && std::isinf(least[at].value);
+    });
+  }
+
+  /// Whether there is none so far.
+  [[nodiscard]] bool lacks() const { return !best_ || lacks(least_); }
 
   static bool same(const ir::Graph& a, const ir::Graph& b) {
     return a.ops == b.ops && a.tensors == b.tensors;
   }
 
-  [[nodiscard]] Seconds shortest() const {
-    return has_none() ? kNoPlan : to_seconds(best_->predicted.total);
-  }
-
-  /// Whether a policy has no plan, and the search may go on.
-  [[nodiscard]] bool lacks() const {
-    return without() && (has_none() || !Watch::stops(options_.watch));
-  }
-
   /// Whether the HBM could read all as often as so many slices do in less time than the best plan.
   [[nodiscard]] bool may_gain(std::int64_t slices) const {
-    return chip_.hbm && !Watch::stops(options_.watch) &&
-           least_in_slices(whole_.graph, chip_, slices) < shortest();
+    return least_in_slices(whole_.graph, chip_, slices) < to_seconds(best_->predicted.total);
   }
 
   [[nodiscard]] Rival rival(Plan& plan) const {
@@ -203,15 +198,15 @@ class Versions {
   std::exception_ptr why_;
 };
 
-/// The plan of a graph as it is, or with large ops in waves where that takes less: in smaller ones
-/// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
+/// The plan of a graph as it is, or in waves, slices and with spills where that takes less. Adds
+/// the bounds of all of these to `spaces`.
 Plan compile_best(const PlanRequest& whole, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Options& options, BoundsBook& spaces) {
   Versions versions(whole, chip, tiles, options, spaces);
-  versions.enter(options.policy, nullptr);
+  versions.enter(nullptr);
   if (mechanisms().waves && options.waves && may_fit_in_waves(whole.graph, chip)) {
     versions.enter_slices();
-    versions.enter_fitted(ir::in_no_waves(whole.graph));
+    versions.enter_waves();
   }
   return std::move(versions).best();
 }

@@ -49,23 +49,17 @@ bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
   return static_cast<double>(std::max_element(made.begin(), made.end())->value) > all_room(machine);
 }
 
-Sliced in_slices(const ir::Graph& graph, const chip::Chip& machine, std::int64_t slices) {
-  Sliced result{.may_go_on = false, .waves = std::nullopt};
+std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, std::int64_t slices) {
   std::vector<ir::Chain> chains = ir::batch_chains(graph);
   std::erase_if(chains, [&](const ir::Chain& chain) { return chain.length < slices; });
-  if (!machine.hbm || chains.empty()) {
-    return result;
-  }
   std::size_t ops = 0;
   for (ir::Chain& chain : chains) {
     chain.waves = slices;
     ops += chain.links.size() * static_cast<std::size_t>(slices);
   }
-  result.may_go_on = slices <= tuning::kMostSlices && ops <= tuning::kMostOpsInParts;
-  if (result.may_go_on) {
-    result.waves = ir::in_waves(ir::in_no_waves(graph), chains);
-  }
-  return result;
+  const bool too_many = slices > tuning::kMostSlices || ops > tuning::kMostOpsInParts;
+  return chains.empty() || too_many ? std::nullopt
+                                    : std::optional(ir::in_waves(ir::in_no_waves(graph), chains));
 }
 
 bool is_crowded(const ir::Graph& graph, const chip::Chip& machine) {

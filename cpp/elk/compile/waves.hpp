@@ -26,15 +26,9 @@ struct SramShares {
                                                   const chip::Chip& machine, SramShares shares,
                                                   std::size_t most);
 
-/// A model in slices.
-struct Sliced {
-  bool may_go_on;                      // whether more slices may be possible
-  std::optional<ir::WaveGraph> waves;  // none: there are too many
-};
-
-/// `graph` in so many slices of its batch, as far as ops go along it, on a machine with HBM.
-[[nodiscard]] Sliced in_slices(const ir::Graph& graph, const chip::Chip& machine,
-                               std::int64_t slices);
+/// `graph` in so many slices of its batch, as far as ops go along it; nothing where none does, or
+/// that takes too many slices or ops.
+[[nodiscard]] std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, std::int64_t slices);
 
 /// Whether SRAM holds what an op touches, if it is cut as finely as parallel axes allow.
 [[nodiscard]] bool may_fit_in_waves(const ir::Graph& graph, const chip::Chip& machine);

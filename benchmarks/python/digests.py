@@ -3,7 +3,7 @@
 Prints a line a case: what ELK answers for a model on a chip under a policy, by parts. Two versions
 that print the same lines give the same answers; the plan's `chip` is left out.
 
-python benchmarks/tables/digests.py [--part NAME] [--threads N] > digests.txt
+python benchmarks/python/digests.py [--part NAME] [--threads N] > digests.txt
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import elk
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tables"))
+
 from cases import MODELS
 
 SMALL = {
