@@ -87,9 +87,10 @@ class Versions {
     }
   }
 
-  /// Plans the whole model with ops in waves and activations spilled.
+  /// Plans the whole model with ops in waves and activations spilled: whatever it takes where
+  /// nothing else fits.
   void enter_waves() {
-    budget_ = tuning::kMostOpsTried;
+    budget_ = lacks() ? std::numeric_limits<std::size_t>::max() : tuning::kMostOpsTried;
     enter_fitted(ir::in_no_waves(whole_.graph));
   }
 
