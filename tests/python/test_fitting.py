@@ -73,6 +73,16 @@ def test_what_is_spilled_counts_in_hbm() -> None:
         assert bool(spilled(plan)) == spills
 
 
+def test_a_batch_takes_no_longer_than_its_halves_one_after_another() -> None:
+    sliced = 0
+    for name, kib in (("gpt", 4), ("gpt", 6), ("llama", 6)):
+        half, whole = (planned(name, chip(kib), batch=batch) for batch in (4, 8))
+        assert whole.simulate().latency_s <= 1.01 * 2 * half.simulate().latency_s
+        sliced += any(op.endswith("#1") for op in whole.op_names)
+        assert_sound(whole)
+    assert sliced
+
+
 def test_a_plan_with_spills_is_read_back_and_runs(tmp_path: Path) -> None:
     plan = planned("gpt", chip(3))
     plan.save(tmp_path / "spilled.elkplan")

@@ -191,6 +191,6 @@ def test_a_loaded_model_takes_no_bindings() -> None:
 
 
 def test_a_model_that_does_not_fit_says_by_how_much() -> None:
-    chip = elk.chips.get("tiny").replace(sram_bytes="8448 B")
+    chip = elk.chips.get("tiny").replace(sram_bytes="8256 B")
     with pytest.raises(elk.InfeasibleError, match="bytes"):
         elk.compile(perceptron(width=512), chip, bindings={"rows": 512})

@@ -33,6 +33,9 @@ namespace {
 
 constexpr Seconds kNoPlan{std::numeric_limits<double>::infinity()};
 
+/// How small waves become: until a graph fits, or as long as that gains.
+enum class Waves : std::uint8_t { UntilFit, WhileGaining };
+
 /// The plans of one model, as it is and in waves, for one machine.
 class Versions {
  public:
@@ -40,12 +43,13 @@ class Versions {
            const Options& options, BoundsBook& spaces)
       : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
-  /// Plans the model in these waves, or as it is. Whether it fits under each policy that the asked
-  /// one stands for.
-  bool enter(const ir::WaveGraph* waves) {
+  /// Plans the model in these waves, or as it is; as often as they repeat `slice`, or, where that
+  /// is null, by a search. Whether it fits under each policy that the asked one stands for.
+  bool enter(const ir::WaveGraph* waves, const RepeatedSlice* slice = nullptr) {
     try {
       const ir::Graph& graph = waves != nullptr ? waves->graph : whole_.graph;
-      PlanAndIdeal made = compiled_on(graph, chip_, tiles_, options_, spaces_);
+      PlanAndIdeal made =
+          compiled_on({.graph = graph, .slice = slice}, chip_, tiles_, options_, spaces_);
       const bool fits = !lacks(made.plan.least);
       take_least(made.plan);
       run_as(whole_, waves, made.plan);
@@ -71,19 +75,15 @@ class Versions {
     int fitting = 0;
     bool gained = true;
     for (std::int64_t slices = 2; fitting < tuning::kSlicesTried && gained; slices *= 2) {
-      const auto sliced = may_go_on() && (lacks() || (crowded && may_gain(slices)))
-                              ? in_slices(whole_.graph, slices)
-                              : std::nullopt;
+      const bool wanted = may_go_on() && (lacks() || (crowded && may_gain(slices)));
+      const auto sliced = wanted ? in_slices(whole_.graph, chip_, slices) : std::nullopt;
       if (!sliced) {
         break;
       }
       const std::vector<Seconds> before = least_;
-      if (enter_within(*sliced)) {
-        ++fitting;
-        gained = lacks() || least_ != before;
-      } else {
-        enter_fitted(*sliced);
-      }
+      const bool fits = enter_sliced(*sliced);
+      gained = lacks() || !fits || least_ != before;
+      fitting += fits ? 1 : 0;
     }
   }
 
@@ -91,7 +91,7 @@ class Versions {
   /// nothing else fits.
   void enter_waves() {
     budget_ = lacks() ? std::numeric_limits<std::size_t>::max() : tuning::kMostOpsTried;
-    enter_fitted(ir::in_no_waves(whole_.graph));
+    enter_fitted(ir::in_no_waves(whole_.graph), Waves::WhileGaining);
   }
 
   /// Throws why the first did not fit if none did.
@@ -105,38 +105,101 @@ class Versions {
 
  private:
   /// Plans the model with ops of `parts` in waves and activations spilled: in smaller waves as long
-  /// as a policy has no plan, nothing is cut yet or, of the whole model, that gains. A policy goes
-  /// on where one below it would, so that it is never worse.
-  void enter_fitted(const ir::WaveGraph& parts) {
-    const bool whole = parts.graph.ops.size() == whole_.graph.ops.size();
+  /// as a policy has no plan, nothing is cut yet or, if so asked, that gains. A policy goes on
+  /// where one below it would, so that it is never worse.
+  void enter_fitted(const ir::WaveGraph& parts, Waves waves) {
     ir::WaveGraph last = parts;
-    for (const double op : tuning::kOpShares) {
+    for (const double share : tuning::kOpShares) {
       const std::vector<Seconds> before = least_;
-      bool entered = false;
-      for (const double rest : tuning::kRestShares) {
-        const std::size_t most = lacks() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts;
-        auto found = may_go_on()
-                         ? fitted(parts, chip_, {.op = op, .rest = rest}, std::min(most, budget_))
-                         : std::nullopt;
-        if (!found) {
-          return;  // Smaller waves would be more.
-        }
-        if (!same(found->graph, last.graph)) {
-          const bool cuts = found->graph.ops.size() > parts.graph.ops.size();
-          entered = (enter_within(*found) && cuts) || entered;
-          last = std::move(*found);
-        }
-      }
-      if (entered && !lacks() && !(whole && least_ != before)) {
-        return;
+      const std::optional<bool> cut = enter_share(parts, share, last);
+      const bool done = !lacks() && (waves == Waves::UntilFit || least_ == before);
+      if (!cut || (*cut && done)) {
+        return;  // Smaller waves would be more, or no better.
       }
     }
   }
 
-  /// Plans the model in these parts, within what may be tried. Whether it fits.
-  bool enter_within(const ir::WaveGraph& parts) {
+  /// Plans the model with ops of `parts` in waves that touch at most this share of SRAM, unless
+  /// that is `last`, the graph planned before. Whether it fits with ops cut; none: they are too
+  /// many.
+  std::optional<bool> enter_share(const ir::WaveGraph& parts, double share, ir::WaveGraph& last) {
+    bool entered = false;
+    for (const double rest : tuning::kRestShares) {
+      const SramShares shares{.op = share, .rest = rest};
+      auto found = may_go_on() ? fitted(parts, chip_, shares, most_ops()) : std::nullopt;
+      if (!found) {
+        return std::nullopt;
+      }
+      if (!same(found->graph, last.graph)) {
+        const bool cuts = found->graph.ops.size() > parts.graph.ops.size();
+        shares_ = shares;
+        entered = (enter_within(*found, nullptr) && cuts) || entered;
+        last = std::move(*found);
+      }
+    }
+    return entered;
+  }
+
+  /// Plans the model in these slices: one is planned as any graph, and the graphs that are fastest
+  /// for it, under some policy, are repeated. Whether a slice fits without waves.
+  bool enter_sliced(const ir::WaveGraph& sliced) {
+    const auto slice = options_.plans.empty() ? ir::first_slice(sliced) : std::nullopt;
+    if (!slice) {
+      const bool fits = enter_within(sliced, nullptr);
+      if (!fits) {
+        enter_fitted(sliced, Waves::UntilFit);
+      }
+      return fits;
+    }
+    BoundsBook own{.bounds = {}, .wants_ideal = false, .least = {}, .ideal = {}};
+    const PlanRequest request{.graph = slice->graph, .one = nullptr};
+    Versions alone(request, chip_, tiles_, options_, own);
+    alone.budget_ = budget_;
+    const bool fits = alone.enter(nullptr);
+    alone.enter_fitted(ir::in_no_waves(slice->graph), Waves::WhileGaining);
+    budget_ = alone.budget_;
+    std::vector<std::optional<SramShares>> tried;
+    for (const std::optional<SramShares>& shares : alone.fastest_) {
+      if (std::ranges::find(tried, shares) == tried.end()) {
+        tried.push_back(shares);
+        enter_repeated(*slice, sliced, shares);
+      }
+    }
+    return fits;
+  }
+
+  /// Plans the model in slices that repeat one, ops in such waves; none: without.
+  void enter_repeated(const ir::WaveGraph& slice, const ir::WaveGraph& sliced,
+                      const std::optional<SramShares>& shares) {
+    const auto in_shares = [&](const ir::WaveGraph& parts) {
+      return shares ? fitted(parts, chip_, *shares, most_ops()) : std::optional(parts);
+    };
+    const std::optional<ir::WaveGraph> all = in_shares(sliced);
+    const std::optional<ir::WaveGraph> one = in_shares(slice);
+    if (all && one) {
+      enter_within(*all, &*one);
+    }
+  }
+
+  /// Of a graph in parts.
+  [[nodiscard]] std::size_t most_ops() const {
+    return std::min(lacks() ? tuning::kMostOpsAtAll : tuning::kMostOpsInParts, budget_);
+  }
+
+  /// Plans the model in these parts, which repeat `slice` if it is given, within what may be tried.
+  /// Whether it fits.
+  bool enter_within(const ir::WaveGraph& parts, const ir::WaveGraph* slice) {
     budget_ -= std::min(budget_, parts.graph.ops.size());
-    return !overflows(parts.graph, chip_) && enter(&parts);
+    if (overflows(parts.graph, chip_)) {
+      return false;
+    }
+    const auto slice_op =
+        slice != nullptr && options_.plans.empty() ? ir::repeats_of(*slice, parts) : std::nullopt;
+    if (!slice_op) {
+      return enter(&parts);
+    }
+    const RepeatedSlice one{.graph = slice->graph, .op_of = *slice_op};
+    return enter(&parts, &one);
   }
 
   /// Whether there is HBM for parts, work to be done in them, and nobody stops the search.
@@ -183,8 +246,12 @@ class Versions {
 
   void take_least(const Plan& plan) {
     least_.resize(std::max(least_.size(), plan.least.size()), kNoPlan);
+    fastest_.resize(least_.size());
     for (std::size_t i = 0; i < plan.least.size(); ++i) {
-      least_[i] = std::min(least_[i], plan.least[i]);
+      if (plan.least[i] < least_[i]) {
+        least_[i] = plan.least[i];
+        fastest_[i] = shares_;
+      }
     }
   }
 
@@ -194,7 +261,9 @@ class Versions {
   const Options& options_;
   BoundsBook& spaces_;  // whose bounds have to hold for all of these
   std::size_t budget_ = tuning::kMostOpsTried;
-  std::vector<Seconds> least_;  // of each policy
+  std::optional<SramShares> shares_;                // of the waves that are planned; none: without
+  std::vector<Seconds> least_;                      // of each policy
+  std::vector<std::optional<SramShares>> fastest_;  // whose plan that is
   std::optional<Plan> best_;
   std::exception_ptr why_;
 };

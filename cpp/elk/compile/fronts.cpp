@@ -14,6 +14,7 @@
 #include "elk/base/table.hpp"
 #include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/named_plans.hpp"
+#include "elk/cost/floor/activation_floor.hpp"
 #include "elk/cost/front/given.hpp"
 
 namespace elk::compile {
@@ -126,11 +127,13 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMo
   }
   cost::Constraints limits = options.constraints;
   limits.looks = looks(graph, chip, firsts, limits.looks);
+  const Table<TensorId, bool> rest_once = cost::rest_once(graph);
   result.fronts = parallel_map(
       firsts,
       [&](OpId number) {
         const ir::Op& op = graph.ops[number];
-        return options.kept != nullptr ? options.kept->front(graph, op, chip, tiles, limits)
+        const KeptOp of{.graph = graph, .op = op, .rest_once = rest_once};
+        return options.kept != nullptr ? options.kept->front(of, chip, tiles, limits)
                                        : cost::front(graph, op, chip, tiles, limits);
       },
       options.threads);

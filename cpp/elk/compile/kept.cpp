@@ -7,7 +7,6 @@
 #include "elk/compile/compile.hpp"
 #include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/passes.hpp"
-#include "elk/cost/floor/activation_floor.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/pricer.hpp"
@@ -59,24 +58,27 @@ std::string cores_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
   return ir::op_key(graph, op) + std::move(out).key();
 }
 
-std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+std::string front_key(const KeptOp& of, const chip::Chip& chip,
                       const cost::Constraints& constraints) {
+  const auto& [graph, op, rest_once] = of;
   KeyWriter out;
   add_cores(chip, out);
   const auto& [min_core_share, max_padding, thinning, looks, stores_every] = constraints;
   out.all(min_core_share, max_padding, thinning, looks, stores_every);
-  for (const bool once : cost::rest_once(graph, op)) {
-    out.add(once ? 1 : 0);
+  for (const ir::Operand& operand : op.operands) {
+    out.add(rest_once[operand.tensor] ? 1 : 0);
   }
   if (reads_hbm(graph, op)) {
     add_hbm(chip, HbmKey::NoRates, out);
   }
-  return ir::op_key(graph, op) + std::move(out).key();
+  return ir::op_key(graph, op, ir::KeyOffsets::Clipping) + std::move(out).key();
 }
 
 /// All that passes depend on, with the names that errors mention.
-std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Options& options) {
+std::string passes_key(const PassesInput& input, const chip::Chip& chip, const Options& options) {
+  const ir::Graph& graph = input.graph;
   KeyWriter out;
+  out.add(input.slice != nullptr);  // which the graph tells
   add_cores(chip, out);
   add_hbm(chip, HbmKey::Rates, out);
   out.add(chip.energy.has_value());
@@ -133,9 +135,10 @@ std::string memory_key(const chip::Chip& chip) {
   return std::move(out).key();
 }
 
-cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                        const tile::TileModel& tiles, const cost::Constraints& constraints) {
-  const std::string key = front_key(graph, op, chip, constraints);
+cost::Front Kept::front(const KeptOp& of, const chip::Chip& chip, const tile::TileModel& tiles,
+                        const cost::Constraints& constraints) {
+  const auto& [graph, op, rest_once] = of;
+  const std::string key = front_key(of, chip, constraints);
   if (std::optional<cost::Front> known = fronts_.find(key)) {
     set_tensors(op, *known);
     cost::retime(*known, chip);
@@ -159,14 +162,14 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
   return cost::front(pricer, std::move(*rates), constraints);
 }
 
-std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& chip,
+std::shared_ptr<Passes> Kept::passes(const PassesInput& input, const chip::Chip& chip,
                                      const tile::TileModel& tiles, const Options& options) {
-  std::string key = passes_key(graph, chip, options);
+  std::string key = passes_key(input, chip, options);
   if (const auto known = passes_.find(key); known && (*known)->sound()) {
     return *known;
   }
-  auto fresh = std::make_shared<Passes>(graph, chip, tiles, options);
-  const std::size_t bytes = key.size() + (tuning::kBytesOfOp * graph.ops.size());
+  auto fresh = std::make_shared<Passes>(input, chip, tiles, options);
+  const std::size_t bytes = key.size() + (tuning::kBytesOfOp * input.graph.ops.size());
   passes_.put(std::move(key), fresh, bytes);
   return fresh;
 }

@@ -19,6 +19,14 @@ namespace elk::compile {
 
 class Passes;
 struct Options;
+struct PassesInput;
+
+/// An op of a graph, and what of the graph its front depends on (`cost::rest_once`).
+struct KeptOp {
+  const ir::Graph& graph;
+  const ir::Op& op;
+  const Table<TensorId, bool>& rest_once;
+};
 
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
 /// estimated times of parts of ops, what layouts hand over or put on the links of a grid, what ops
@@ -32,7 +40,7 @@ struct Options;
 /// them.
 class Kept {
  public:
-  [[nodiscard]] cost::Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+  [[nodiscard]] cost::Front front(const KeptOp& of, const chip::Chip& chip,
                                   const tile::TileModel& tiles,
                                   const cost::Constraints& constraints);
   /// `execute`, which must be `shard::by_cuts` of this graph and pod, asked once for each part.
@@ -43,7 +51,7 @@ class Kept {
   [[nodiscard]] sim::Executions& executions() { return executions_; }
   /// The passes on a graph and a chip, as far as any policy has brought them. Throws Infeasible
   /// where an op fits in no way.
-  [[nodiscard]] std::shared_ptr<Passes> passes(const ir::Graph& graph, const chip::Chip& chip,
+  [[nodiscard]] std::shared_ptr<Passes> passes(const PassesInput& input, const chip::Chip& chip,
                                                const tile::TileModel& tiles,
                                                const Options& options);
 

@@ -19,6 +19,18 @@
 
 namespace elk::compile {
 
+/// One of equal slices in which a graph goes, and its op that each of the graph repeats.
+struct RepeatedSlice {
+  ir::Graph graph;
+  Table<OpId, OpId> op_of;
+};
+
+/// What is planned: a graph, by a search or by that of a slice. Null: it has none.
+struct PassesInput {
+  const ir::Graph& graph;
+  const RepeatedSlice* slice;
+};
+
 /// All passes on one graph and one machine, for one policy after another: they share everything up
 /// to the schedule, and each continues where the one below it ended. What a policy is told is the
 /// same whichever were asked before.
@@ -26,7 +38,8 @@ class Passes {
  public:
   /// Throws Infeasible where an op fits in no way, and what `given_plans` throws. `tiles`, and what
   /// the options keep, must live as long.
-  Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles, const Options& options);
+  Passes(const PassesInput& input, chip::Chip chip, const tile::TileModel& tiles,
+         const Options& options);
 
   /// The plan of the policy of `options`, which differ from those before in nothing but it, the
   /// threads and the watch; and that of the ideal. Throws Infeasible.
@@ -63,17 +76,24 @@ class Passes {
     [[nodiscard]] bool empty() const { return !made && !why_not; }
   };
 
-  [[nodiscard]] schedule::SearchOptions search_options(const Options& options) const;
-  void search_to(const schedule::SearchOptions& asked);
+  [[nodiscard]] schedule::Problem problem(ir::Graph& graph, const Options& options);
+  [[nodiscard]] schedule::SearchOptions search_options(const ir::Graph& graph,
+                                                       const Options& options) const;
+  void search_to(const Options& options);
+  [[nodiscard]] std::optional<schedule::Schedule> found_of_slice(const Options& options);
+  [[nodiscard]] std::vector<schedule::Proposal> repeated(const schedule::Schedule& of_slice,
+                                                         schedule::Problem& problem) const;
   [[nodiscard]] PlanAndIdeal found_by(const Options& options);
   [[nodiscard]] PlanAndIdeal made(schedule::Problem& problem, schedule::Found found,
                                   const Options& options) const;
 
   ir::Graph graph_;
+  std::optional<RepeatedSlice> slice_;
   chip::Chip chip_;
   const tile::TileModel& tiles_;
   bool keeps_;  // for other policies
   Search counts_;
+  std::unique_ptr<SearchProgress> of_slice_;
   std::unique_ptr<SearchProgress> last_;  // of the highest policy asked for
   std::size_t reached_ = 0;               // policies that have proposed
   std::vector<std::unique_ptr<SearchProgress>> passed_{
@@ -90,7 +110,7 @@ class Passes {
 
 /// What the passes make of a graph and a machine, with the bounds of this space, by what is kept of
 /// other policies if anything is.
-[[nodiscard]] PlanAndIdeal compiled_on(const ir::Graph& graph, const chip::Chip& chip,
+[[nodiscard]] PlanAndIdeal compiled_on(const PassesInput& input, const chip::Chip& chip,
                                        const tile::TileModel& tiles, const Options& options,
                                        BoundsBook& spaces);
 

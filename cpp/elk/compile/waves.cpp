@@ -29,6 +29,29 @@ Table<OpId, Bytes> made_bytes(const ir::Graph& graph, const program::Lifetimes& 
   });
 }
 
+/// `sliced` with those of its inputs that an op reads once in HBM until their slice begins, unless
+/// they are few beside this room.
+ir::WaveGraph with_inputs_in_hbm(ir::WaveGraph sliced, double room) {
+  const ir::Graph& graph = sliced.graph;
+  const Table<TensorId, char> may_be = ir::may_be_spilled(graph);
+  Table<TensorId, std::int32_t> readers(graph.tensors.size(), 0);
+  for (const ir::Op& op : graph.ops) {
+    for (const TensorId t : ir::tensors_of(op)) {
+      ++readers[t];
+    }
+  }
+  Bytes moved{0};
+  Table<TensorId, OpId> from(graph.tensors.size(), OpId::none);
+  for (const TensorId t : from.ids()) {
+    if (graph.tensors[t].home == ir::Home::Input && may_be[t] != 0 && readers[t] == 1) {
+      from[t] = OpId{0};
+      moved += ir::bytes(graph.tensors[t]);
+    }
+  }
+  const bool are_few = static_cast<double>(moved.value) <= tuning::kFewInputs * room;
+  return are_few ? std::move(sliced) : ir::spilled(std::move(sliced), from);
+}
+
 }  // namespace
 
 std::optional<ir::WaveGraph> fitted(const ir::WaveGraph& parts, const chip::Chip& machine,
@@ -49,7 +72,8 @@ bool overflows(const ir::Graph& graph, const chip::Chip& machine) {
   return static_cast<double>(std::max_element(made.begin(), made.end())->value) > all_room(machine);
 }
 
-std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, std::int64_t slices) {
+std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, const chip::Chip& machine,
+                                       std::int64_t slices) {
   std::vector<ir::Chain> chains = ir::batch_chains(graph);
   std::erase_if(chains, [&](const ir::Chain& chain) { return chain.length < slices; });
   std::size_t ops = 0;
@@ -57,9 +81,10 @@ std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, std::int64_t slic
     chain.waves = slices;
     ops += chain.links.size() * static_cast<std::size_t>(slices);
   }
-  const bool too_many = slices > tuning::kMostSlices || ops > tuning::kMostOpsInParts;
-  return chains.empty() || too_many ? std::nullopt
-                                    : std::optional(ir::in_waves(ir::in_no_waves(graph), chains));
+  if (chains.empty() || slices > tuning::kMostSlices || ops > tuning::kMostOpsInParts) {
+    return std::nullopt;
+  }
+  return with_inputs_in_hbm(ir::in_waves(ir::in_no_waves(graph), chains), all_room(machine));
 }
 
 bool is_crowded(const ir::Graph& graph, const chip::Chip& machine) {

@@ -18,6 +18,8 @@ namespace elk::compile {
 struct SramShares {
   double op;    // what an op touches at most
   double rest;  // what it reads and what rests beside it, together
+
+  friend bool operator==(const SramShares&, const SramShares&) = default;
 };
 
 /// `parts` with ops that touch too much in waves, and with as much spilled that the rest fits;
@@ -28,7 +30,9 @@ struct SramShares {
 
 /// `graph` in so many slices of its batch, as far as ops go along it; nothing where none does, or
 /// that takes too many slices or ops.
-[[nodiscard]] std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph, std::int64_t slices);
+[[nodiscard]] std::optional<ir::WaveGraph> in_slices(const ir::Graph& graph,
+                                                     const chip::Chip& machine,
+                                                     std::int64_t slices);
 
 /// Whether SRAM holds what an op touches, if it is cut as finely as parallel axes allow.
 [[nodiscard]] bool may_fit_in_waves(const ir::Graph& graph, const chip::Chip& machine);

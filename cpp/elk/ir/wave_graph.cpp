@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
@@ -9,6 +15,44 @@
 #include "elk/ir/waves.hpp"
 
 namespace elk::ir {
+namespace {
+
+bool is_alike(const Tensor& a, const Tensor& b) {
+  return a.dtype == b.dtype && a.home == b.home && a.shape == b.shape;
+}
+
+/// Whether a plan of one op is one of the other: where they begin to read does not count.
+bool is_alike(const Graph& graph, const Op& op, const Graph& other, const Op& like) {
+  const auto rest = [](const Op& one) { return std::tie(one.kind, one.onnx_type, one.axes); };
+  return rest(op) == rest(like) &&
+         std::ranges::equal(op.operands, like.operands, [&](const Operand& a, const Operand& b) {
+           return a.access == b.access && a.indirect.has_value() == b.indirect.has_value() &&
+                  is_alike(graph.tensors[a.tensor], other.tensors[b.tensor]) &&
+                  std::ranges::equal(a.dims, b.dims, [](const Dim& x, const Dim& y) {
+                    return x.axes == y.axes && x.coef == y.coef;
+                  });
+         });
+}
+
+/// What is made or filled by ops that have no place.
+std::set<TensorId> made_without(const Graph& graph, const Table<OpId, OpId>& place) {
+  std::set<TensorId> made;
+  for (const OpId i : graph.ops.ids()) {
+    for (const Operand& operand : graph.ops[i].operands) {
+      if (place[i] == OpId::none && operand.access == Access::Write) {
+        made.insert(operand.tensor);
+      }
+    }
+  }
+  for (const Store& store : graph.stores) {
+    if (place[store.op] == OpId::none && store.into != TensorId::none) {
+      made.insert(store.into);
+    }
+  }
+  return made;
+}
+
+}  // namespace
 
 WaveGraph in_no_waves(const Graph& graph) {
   WaveGraph result{.graph = graph, .op_of = {}, .part_of = {}};
@@ -18,6 +62,64 @@ WaveGraph in_no_waves(const Graph& graph) {
   for (const TensorId t : graph.tensors.ids()) {
     result.part_of.push_back(
         {.tensor = t, .begin = Table<DimId, std::int64_t>(graph.tensors[t].shape.size(), 0)});
+  }
+  return result;
+}
+
+std::optional<WaveGraph> first_slice(const WaveGraph& sliced) {
+  const Graph& graph = sliced.graph;
+  WaveGraph result{.graph = graph, .op_of = {}, .part_of = sliced.part_of};
+  result.graph.ops.clear();
+  Table<OpId, OpId> place(graph.ops.size(), OpId::none);  // in the slice
+  std::set<OpId> seen;
+  for (const OpId i : graph.ops.ids()) {
+    if (seen.insert(sliced.op_of[i]).second) {
+      place[i] = id_at<OpId>(result.op_of.size());
+      result.graph.ops.push_back(graph.ops[i]);
+      result.op_of.push_back(sliced.op_of[i]);
+    }
+  }
+  const std::set<TensorId> elsewhere = made_without(graph, place);
+  Table<TensorId, char> out(graph.tensors.size(), 1);
+  for (const Op& op : result.graph.ops) {
+    for (const Operand& operand : op.operands) {
+      if (elsewhere.contains(operand.tensor)) {
+        return std::nullopt;
+      }
+      out[operand.tensor] = 0;
+      if (operand.indirect) {
+        out[operand.indirect->index] = 0;
+      }
+    }
+  }
+  std::erase_if(result.graph.stores, [&](Store& store) {
+    store.op = place[store.op];
+    return store.op == OpId::none;
+  });
+  std::erase_if(result.graph.outputs, [&](TensorId output) { return out[output] != 0; });
+  drop_tensors(out, result);
+  validate(result.graph);
+  result.graph.repeat = find_repeat(result.graph);
+  return result;
+}
+
+std::optional<Table<OpId, OpId>> repeats_of(const WaveGraph& slice, const WaveGraph& sliced) {
+  std::map<OpId, std::vector<OpId>> parts;  // in the slice, of each op of the model
+  for (const OpId i : slice.op_of.ids()) {
+    parts[slice.op_of[i]].push_back(i);
+  }
+  std::map<OpId, std::size_t> count;
+  Table<OpId, OpId> result;
+  for (const OpId i : sliced.op_of.ids()) {
+    const std::vector<OpId>& own = parts[sliced.op_of[i]];
+    if (own.empty()) {
+      return std::nullopt;
+    }
+    const OpId like = own[count[sliced.op_of[i]]++ % own.size()];
+    if (!is_alike(sliced.graph, sliced.graph.ops[i], slice.graph, slice.graph.ops[like])) {
+      return std::nullopt;
+    }
+    result.push_back(like);
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -37,6 +38,15 @@ struct WaveGraph {
 /// of them needs many parts, they are stored into one tensor in HBM (`Home::Spilled`), which all
 /// others read.
 [[nodiscard]] WaveGraph in_waves(const WaveGraph& parts, std::span<const Chain> chains);
+
+/// The first of the slices that `sliced` goes in, as a graph of its own. Nothing where an op
+/// outside reads what other slices make.
+[[nodiscard]] std::optional<WaveGraph> first_slice(const WaveGraph& sliced);
+
+/// Of each op of a graph in slices the one of `slice`, one of them, that does the same. Nothing
+/// where slices differ.
+[[nodiscard]] std::optional<Table<OpId, OpId>> repeats_of(const WaveGraph& slice,
+                                                          const WaveGraph& sliced);
 
 /// Takes the tensors that are `out` from `parts`, in which nothing names them any more, and numbers
 /// the others anew.

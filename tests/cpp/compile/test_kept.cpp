@@ -3,6 +3,7 @@
 #include "compile/plans.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/compile/kept.hpp"
+#include "elk/cost/floor/activation_floor.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "schedule/models.hpp"
@@ -43,8 +44,12 @@ TEST(Kept, TellsFloorsApartByHowElseTensorsAreMade) {
   const ir::Graph copied = product(true);
   ASSERT_NE(afresh(once), afresh(copied));
   Kept kept;
-  EXPECT_EQ(kept.front(once, once.ops[OpId{1}], chip, tiles, {}).floor.corners, afresh(once));
-  EXPECT_EQ(kept.front(copied, copied.ops[OpId{1}], chip, tiles, {}).floor.corners, afresh(copied));
+  EXPECT_EQ(
+      kept.front({once, once.ops[OpId{1}], cost::rest_once(once)}, chip, tiles, {}).floor.corners,
+      afresh(once));
+  EXPECT_EQ(kept.front({copied, copied.ops[OpId{1}], cost::rest_once(copied)}, chip, tiles, {})
+                .floor.corners,
+            afresh(copied));
 }
 
 void expect_same(const cost::PreloadState& a, const cost::PreloadState& b) {
@@ -90,6 +95,23 @@ chip::Chip at_rate(chip::Chip chip, double times) {
   return chip;
 }
 
+// Parts of one tensor share a front, but for the first, along which it may rotate.
+TEST(Kept, FindsFrontsOfOtherPartsOfATensor) {
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  Kept kept;
+  for (const std::int64_t begin : {0, 8, 24, 20, 28}) {  // The last reads beyond the end.
+    test::OneOp part = test::matmul(8, 32, 64);
+    part.graph.tensors[TensorId{0}].shape = {32, 64};
+    part.graph.tensors[TensorId{0}].home = ir::Home::Input;
+    part.op().operands[OperandId{0}].dims[DimId{0}].offset = begin;
+    const Table<TensorId, bool> once = cost::rest_once(part.graph);
+    expect_same(kept.front({part.graph, part.op(), once}, chip, test::analytic(), {}),
+                cost::front(part.graph, part.op(), chip, test::analytic(), {}));
+  }
+  EXPECT_EQ(kept.reuse().front().first, "fronts");
+  EXPECT_EQ(kept.reuse().front().second.found, 2);
+}
+
 // A front at another rate of the HBM is found without a search, and is what a search finds afresh:
 // with few cuts and with so many that fronts are thinned; on a grid, too.
 TEST(Kept, FindsFrontsAtOtherRatesOfTheHbm) {
@@ -106,7 +128,8 @@ TEST(Kept, FindsFrontsAtOtherRatesOfTheHbm) {
       Kept kept;
       for (const double times : {1.0, 0.02, 0.3, 2.0, 9.0, 50.0}) {
         const chip::Chip other = at_rate(chip, times);
-        expect_same(kept.front(graph, graph.ops[OpId{0}], other, test::analytic(), {}),
+        expect_same(kept.front({graph, graph.ops[OpId{0}], cost::rest_once(graph)}, other,
+                               test::analytic(), {}),
                     cost::front(graph, graph.ops[OpId{0}], other, test::analytic(), {}));
       }
       for (const auto& [name, reuse] : kept.reuse()) {

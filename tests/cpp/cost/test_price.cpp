@@ -324,6 +324,24 @@ TEST(States, OfAnOpWithoutHbmDataAreOneOfZeros) {
   EXPECT_EQ(option.states[0].time, Seconds{0.0});
 }
 
+TEST(States, OfAnOpThatReadsManyWeightsAreThinnedOut) {
+  constexpr std::int64_t kSize = 36'864;
+  constexpr std::int64_t kWeights = 20;
+  OneOp one(
+      ir::OpKind::Elementwise, "add",
+      {test::parallel("m", kSize, ir::TileDim::M), test::parallel("n", kSize, ir::TileDim::N)});
+  for (std::int64_t i = 0; i < kWeights; ++i) {
+    one.reads(ir::Home::Weight, {kSize}, {test::along(AxisId{static_cast<std::int32_t>(i % 2)})});
+  }
+  one.writes({kSize, kSize}, {test::along(AxisId{0}), test::along(AxisId{1})});
+  const PlanOption option = priced(one, {12, 12}, {}, small_chip(144));
+  EXPECT_EQ(option.states.front().space, kWeights * partition::preload_piece({2 * kSize / 12}, 1));
+  EXPECT_EQ(option.states.front().distribute.time, Seconds{0.0});
+  EXPECT_EQ(option.states.back().space, kWeights * partition::preload_piece({2 * kSize / 12}, 12));
+  EXPECT_GT(option.states.size(), 10U);
+  EXPECT_LT(option.states.size(), 1000U);
+}
+
 /// Idle states of the weight of a 12 x 64 x 64 product on 12 cores: divisor, bytes kept, received.
 using IdleStates = std::vector<std::array<std::int64_t, 3>>;
 

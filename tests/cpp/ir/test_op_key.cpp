@@ -87,5 +87,20 @@ TEST(OpKey, TellsApartWhateverPlansDependOn) {
   }
 }
 
+TEST(OpKey, MayLeaveOutWhereAReadBeginsThatNothingClips) {
+  Graph graph = tensors();
+  graph.tensors[TensorId{0}].shape = {24, 4};
+  const auto key = [&](std::int64_t begin, TensorId other) {
+    Op op = sum(TensorId{0}, other, TensorId{3});
+    op.operands[OperandId{0}].dims[DimId{0}].offset = begin;
+    return op_key(graph, op, KeyOffsets::Clipping);
+  };
+  EXPECT_EQ(key(1, TensorId{1}), key(16, TensorId{1}));
+  EXPECT_NE(key(1, TensorId{1}), key(0, TensorId{1}));
+  EXPECT_NE(key(1, TensorId{1}), key(17, TensorId{1}));  // Beyond the end.
+  EXPECT_NE(key(1, TensorId{1}), key(-1, TensorId{1}));
+  EXPECT_NE(key(1, TensorId{0}), key(16, TensorId{0}));  // Read twice.
+}
+
 }  // namespace
 }  // namespace elk::ir

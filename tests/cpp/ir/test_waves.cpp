@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,44 @@ TEST(Chains, LeaveAnAxisThatSumsOrEnds) {
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(ends[0].links[0].axis, AxisId{1});
 }
+
+/// Two ops in as many slices of their rows.
+WaveGraph sliced_rows(std::int64_t rows, std::int64_t slices, bool sums = false) {
+  Sheet sheet{.rows = rows};
+  const TensorId weight = sheet.tensor(Home::Weight);
+  const TensorId out = sheet.add({sheet.add({sheet.tensor(Home::Input), weight})});
+  if (sums) {  // Over all rows.
+    sheet.add({out});
+    Op& last = sheet.graph.ops[OpId{2}];
+    last.axes[AxisId{0}].role = AxisRole::Reduction;
+    last.operands.back().dims[DimId{0}] = {.axes = {}, .coef = {}, .offset = 0};
+  }
+  std::vector<Chain> chains = batch_chains(sheet.graph);
+  for (Chain& chain : chains) {
+    chain.waves = slices;
+  }
+  return in_waves(in_no_waves(sheet.graph), chains);
+}
+
+TEST(FirstSlice, IsTheGraphOfOneThatAllRepeat) {
+  const WaveGraph sliced = sliced_rows(6, 3);
+  const std::optional<WaveGraph> slice = first_slice(sliced);
+  ASSERT_TRUE(slice);
+  EXPECT_EQ(names(slice->graph), (std::vector<std::string>{"op0#0", "op1#0"}));
+  EXPECT_EQ(slice->graph.tensors.size(), 4U);  // Of seven: two rows of each but the weight.
+  EXPECT_EQ(slice->part_of.size(), 4U);
+  EXPECT_EQ(repeats_of(*slice, sliced),
+            (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{0}, OpId{1}, OpId{0}, OpId{1}}));
+}
+
+TEST(FirstSlice, IsNotRepeatedByAShorterOne) {
+  const WaveGraph sliced = sliced_rows(5, 2);
+  const std::optional<WaveGraph> slice = first_slice(sliced);
+  ASSERT_TRUE(slice);
+  EXPECT_FALSE(repeats_of(*slice, sliced));
+}
+
+TEST(FirstSlice, IsNoneWhereAnOpNeedsAll) { EXPECT_FALSE(first_slice(sliced_rows(6, 2, true))); }
 
 TEST(WaveGraph, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   const Caches caches;

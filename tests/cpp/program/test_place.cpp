@@ -122,6 +122,26 @@ TEST(Place, LosesLittleToFragmentation) {
   }
 }
 
+TEST(Place, FindsRoomForManySlicesWhereThereIsRoomForOne) {
+  constexpr Bytes kRoom{630'784};
+  const std::vector<Buffer> slice = window(2, 12, {kRoom.value * 88 / 100}).buffers;
+  std::int32_t length = 0;
+  for (const Buffer& one : slice) {
+    length = std::max(length, one.to + 1);
+  }
+  std::vector<Buffer> all;
+  for (std::int32_t k = 0; k < 8; ++k) {
+    for (Buffer one : slice) {
+      one.from += k * length;
+      one.to += k * length;
+      all.push_back(one);
+    }
+  }
+  const auto placed = place(all, kRoom);
+  ASSERT_TRUE(placed);
+  expect_sound(*placed, kRoom);
+}
+
 TEST(Place, GivesTheSameOffsetsToTheSameBuffers) {
   const Window made = window(3, 10, {550'000});
   EXPECT_EQ(place(made.buffers, {630'784}), place(made.buffers, {630'784}));
@@ -137,8 +157,24 @@ TEST(FindPeriod, FindsTheRepeatedStretch) {
   const std::optional<Period> period = find_period(strip);
   ASSERT_TRUE(period);
   EXPECT_EQ(period->length, 3);
-  EXPECT_EQ(period->begin, 1);
-  EXPECT_EQ(period->end, 31);
+  EXPECT_EQ(period->stretch.begin, 1);
+  EXPECT_EQ(period->stretch.end, 31);
+  EXPECT_TRUE(period->later.empty());
+}
+
+TEST(FindPeriod, FindsWhereItComesAgain) {
+  Strip strip{.pieces = {}, .moments = 40, .cyclic = false, .room = 64};
+  for (std::int32_t i = 0; i < 40; ++i) {
+    const bool between = i >= 21 && i < 25;
+    strip.pieces.push_back({.size = between ? 7 : 8 * (1 + (i % 3)), .first = i, .length = 2});
+  }
+  const std::optional<Period> period = find_period(strip);
+  ASSERT_TRUE(period);
+  EXPECT_EQ(period->stretch.end, 21);
+  ASSERT_EQ(period->later.size(), 1U);
+  EXPECT_EQ(period->later[0].begin, 27);  // In the first of its three phases.
+  EXPECT_EQ(period->later[0].end, 40);
+  EXPECT_EQ(covered(*period), 34);
 }
 
 TEST(FindPeriod, IsEmptyWhereNothingRepeatsThreeTimes) {

@@ -180,7 +180,7 @@ TEST(NeighbourBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
       net.add(test::matmul(after.shape[DimId{0}], 12, after.shape[DimId{1}]), {x},
               ir::Home::Output);
       const ir::Graph graph = net.done();
-      EXPECT_TRUE(cost::rest_once(graph, graph.ops[OpId{2}])[OperandId{0}]);
+      EXPECT_TRUE(cost::rest_once(graph)[graph.ops[OpId{2}].operands[OperandId{0}].tensor]);
       const chip::Chip chip = one_of_four(random);
       Problem problem = test::problem(graph, chip, tiles);
       const NeighbourBound found = neighbour_bound(problem, NeighbourSum::Executes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -67,30 +68,24 @@ bool rests_once(const ir::Op& op, const ir::Operand& operand) {
   return !operand.dims.empty() && separable(operand, partition::sizes(op));
 }
 
-/// Whether a tensor of this shape rests once wherever it is made.
-bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
+}  // namespace
+
+Table<TensorId, bool> rest_once(const ir::Graph& graph) {
+  std::set<Table<DimId, std::int64_t>> twice;  // shapes
   for (const OpId i : graph.ops.ids()) {
     const ir::Op& op = graph.ops[i];
     if (ir::first_like(graph, i) != i) {
       continue;  // An earlier op has tensors of equal shapes.
     }
     for (const ir::Operand& operand : op.operands) {
-      if (operand.access == ir::Access::Write &&
-          graph.tensors[operand.tensor].shape == tensor.shape && !rests_once(op, operand)) {
-        return false;
+      if (operand.access == ir::Access::Write && !rests_once(op, operand)) {
+        twice.insert(graph.tensors[operand.tensor].shape);
       }
     }
   }
-  return !tensor.shape.empty();
-}
-
-}  // namespace
-
-Table<OperandId, bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
-  Table<OperandId, bool> result;
-  result.reserve(op.operands.size());
-  for (const ir::Operand& operand : op.operands) {
-    result.push_back(once(graph, graph.tensors[operand.tensor]));
+  Table<TensorId, bool> result;
+  for (const ir::Tensor& tensor : graph.tensors) {
+    result.push_back(!tensor.shape.empty() && !twice.contains(tensor.shape));
   }
   return result;
 }
@@ -102,12 +97,12 @@ ActivationFloor::ActivationFloor(const Pricer& pricer)
       rate_(pricer.chip().interconnect.link_rate *
                 static_cast<double>(pricer.fabric().chip().receiving_links()) +
             chip::receiving_between(pricer.chip())) {
-  const Table<OperandId, bool> single = rest_once(pricer.graph(), pricer.op());
+  const Table<TensorId, bool> once = rest_once(pricer.graph());
   std::int64_t most = 0;
   for (std::size_t i = 0; i < pricer.reads(); ++i) {
     const Slot& slot = pricer.slots()[i];
     const ir::Operand& operand = pricer.op().operands[slot.operand];
-    if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && single[slot.operand]) {
+    if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && once[operand.tensor]) {
       slots_.push_back({.slot = i, .bits = slot.unique * slot.bits});
       const ir::Tensor& tensor = pricer.graph().tensors[operand.tensor];
       if (slot.unique == ir::elements(tensor) && slots_.back().bits > most) {

@@ -9,10 +9,10 @@
 
 namespace elk::cost {
 
-/// Of each operand of `op`, whether its tensor rests once wherever it is made: what a floor depends
-/// on beside the op and the chip. Ops that are equal share a front and read tensors of equal
-/// shapes, so that tensors are told apart by no more than their shape.
-[[nodiscard]] Table<OperandId, bool> rest_once(const ir::Graph& graph, const ir::Op& op);
+/// Which tensors rest once wherever they are made: what a floor depends on beside the op and the
+/// chip. Ops that are equal share a front and read tensors of equal shapes, so that tensors are
+/// told apart by no more than their shape.
+[[nodiscard]] Table<TensorId, bool> rest_once(const ir::Graph& graph);
 
 /// What the cores receive at least of an op's activations, wherever these rest.
 ///

@@ -10,6 +10,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 
 namespace elk::cost {
 namespace {
@@ -131,6 +132,19 @@ std::vector<Partial> uncovered(std::vector<Partial> all) {
   return kept;
 }
 
+/// Not too many of those, evenly from the least space to the most: each operand multiplies them.
+std::vector<Partial> thinned(std::vector<Partial> all) {
+  constexpr std::size_t kMost = tuning::kMostPartialStates;
+  if (all.size() <= kMost) {
+    return all;
+  }
+  std::vector<Partial> kept;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    kept.push_back(std::move(all[i * (all.size() - 1) / (kMost - 1)]));
+  }
+  return kept;
+}
+
 /// Seconds in which the busiest chip's HBM delivers what it reads. A grid takes in no more than its
 /// edges let through, all together and, in `edge`, at the busiest node.
 Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, std::int64_t bytes,
@@ -202,7 +216,7 @@ std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands
         more.push_back(std::move(one));
       }
     }
-    sums = uncovered(std::move(more));
+    sums = thinned(uncovered(std::move(more)));
   }
   // Smallest space first, so the next one is kept only if it is faster.
   std::vector<PreloadState> states;

@@ -24,6 +24,10 @@ inline constexpr std::int64_t kRingWork = 150'000;
 /// pieces never fitted in the models at hand.
 inline constexpr std::size_t kLongStrip = 1000;
 
+/// Periods of a long strip that repeats up to which it is laid out whole all the same. Four slices
+/// of ResNet-50 fit so on `h100`; the number was chosen by hand.
+inline constexpr std::int32_t kFewPeriods = 8;
+
 /// Part of the room below which what is left over makes no second attempt worth while. Chosen by
 /// hand, not measured.
 inline constexpr std::int64_t kTight = 20;

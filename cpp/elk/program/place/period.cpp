@@ -49,7 +49,44 @@ std::vector<std::int32_t> kinds_of_moments(const Strip& strip) {
   return kinds;
 }
 
+/// The moment up to which `kinds` from `at` on are those of the period.
+std::int32_t end_of_run(const std::vector<std::int32_t>& kinds, const Period& period,
+                        std::int32_t at) {
+  std::int32_t end = at;
+  while (subscript(end) < kinds.size() &&
+         kinds[subscript(end)] ==
+             kinds[subscript(period.stretch.begin + ((end - at) % period.length))]) {
+    ++end;
+  }
+  return end;
+}
+
+/// Stretches behind that of the period which begin as it does, at least two periods long.
+std::vector<Stretch> later_stretches(const Strip& strip, const std::vector<std::int32_t>& kinds,
+                                     const Period& period) {
+  const std::int32_t reach = fewest_periods(strip, period) * period.length;
+  std::vector<Stretch> result;
+  for (std::int32_t at = period.stretch.end + reach; at < strip.moments;) {
+    const std::int32_t end = end_of_run(kinds, period, at);
+    if (end - at < 2 * period.length) {
+      ++at;
+    } else {
+      result.push_back({.begin = at, .end = end});
+      at = end + reach;
+    }
+  }
+  return result;
+}
+
 }  // namespace
+
+std::int32_t covered(const Period& period) {
+  std::int32_t sum = period.stretch.end - period.stretch.begin;
+  for (const Stretch& one : period.later) {
+    sum += one.end - one.begin;
+  }
+  return sum;
+}
 
 std::optional<Period> find_period(const Strip& strip) {
   const std::vector<std::int32_t> kinds = kinds_of_moments(strip);
@@ -65,9 +102,14 @@ std::optional<Period> find_period(const Strip& strip) {
       run = kinds[subscript(moment)] == kinds[subscript(moment - length)] ? run + 1 : 0;
       if (run >= 2 * length && run > longest) {
         longest = run;
-        best = Period{.begin = moment + 1 - run - length, .end = moment + 1, .length = length};
+        best = Period{.stretch = {.begin = moment + 1 - run - length, .end = moment + 1},
+                      .length = length,
+                      .later = {}};
       }
     }
+  }
+  if (best) {
+    best->later = later_stretches(strip, kinds, *best);
   }
   return best;
 }
@@ -75,7 +117,8 @@ std::optional<Period> find_period(const Strip& strip) {
 std::int32_t fewest_periods(const Strip& strip, const Period& period) {
   std::int32_t longest = 1;
   for (const Rectangle& piece : strip.pieces) {
-    if (piece.first >= period.begin && piece.first < period.begin + period.length) {
+    const std::int32_t from = piece.first - period.stretch.begin;
+    if (from >= 0 && from < period.length) {
       longest = std::max(longest, piece.length);
     }
   }
@@ -85,24 +128,30 @@ std::int32_t fewest_periods(const Strip& strip, const Period& period) {
 std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, const Period& period,
                                                         std::int32_t periods, std::int64_t& work) {
   const std::vector<std::int32_t> starts = starts_of(strip);
-  const std::int32_t first = starts[subscript(period.begin)];
+  const auto start = [&](std::int32_t moment) { return starts[subscript(moment)]; };
+  const auto [begin, end] = period.stretch;
   Strip ring{.pieces = {}, .moments = periods * period.length, .cyclic = true, .room = strip.room};
-  if (period.begin + ring.moments > period.end) {
+  if (begin + ring.moments > end) {
     return std::nullopt;
   }
-  for (std::int32_t i = first; i < starts[subscript(period.begin + ring.moments)]; ++i) {
+  for (std::int32_t i = start(begin); i < start(begin + ring.moments); ++i) {
     const Rectangle& piece = strip.pieces[subscript(i)];
     ring.pieces.push_back(
-        {.size = piece.size, .first = piece.first - period.begin, .length = piece.length});
+        {.size = piece.size, .first = piece.first - begin, .length = piece.length});
   }
   const std::size_t count = ring.pieces.size();
   if (const std::optional<std::vector<std::int64_t>> packed =
           pack(ring, std::vector<std::int64_t>(count, kUnplaced), PackOrder::LargestFirst, work)) {
-    const std::vector<std::int64_t>& round = *packed;
     std::vector<std::int64_t> offsets(strip.pieces.size(), kUnplaced);
-    for (std::int32_t i = first; i < starts[subscript(period.end)]; ++i) {
-      offsets[subscript(i)] = round[subscript(i - first) % count];
-    }
+    const auto lay_out = [&](const Stretch& stretch) {
+      const std::int32_t first = start(stretch.begin);
+      for (std::int32_t i = first; i < start(stretch.end); ++i) {
+        offsets[subscript(i)] = (*packed)[subscript(i - first) % count];
+      }
+    };
+    lay_out(period.stretch);
+    std::for_each(period.later.begin(), period.later.end(), lay_out);
+    work *= static_cast<std::int64_t>(1 + period.later.size());
     return pack(strip, std::move(offsets), PackOrder::LargestFirst, work);
   }
   return std::nullopt;

@@ -2,17 +2,27 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "elk/program/place/strip.hpp"
 
 namespace elk::program {
 
-/// Pieces that begin in the moments [begin, end) are the same every `length` moments.
-struct Period {
+/// Moments from `begin` to before `end`.
+struct Stretch {
   std::int32_t begin;
   std::int32_t end;
-  std::int32_t length;
 };
+
+/// Pieces that begin in a stretch are the same every `length` moments.
+struct Period {
+  Stretch stretch;
+  std::int32_t length;
+  std::vector<Stretch> later;  // that begin in the same way, beyond all pieces of those before
+};
+
+/// Moments of all stretches of a period.
+[[nodiscard]] std::int32_t covered(const Period& period);
 
 /// The longest stretch of a strip that repeats at least three times; ties go to the shorter period,
 /// then to the earlier stretch. Pieces of one moment stand in a fixed order.
@@ -22,7 +32,7 @@ struct Period {
 [[nodiscard]] std::int32_t fewest_periods(const Strip& strip, const Period& period);
 
 /// As `pack`, by way of the repeated stretch: packs `periods` of it bent into a ring, lays the ring
-/// out over the stretch again and again, and then fits in what comes before and after. Empty if
+/// out over its stretches again and again, and then fits in what comes between them. Empty if
 /// the stretch is shorter than the ring. A buffer can return to its address only once round the
 /// ring, so that a ring of more periods may fit where one of fewer does not.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip,

@@ -124,8 +124,8 @@ struct Packing {
   bool again;
 };
 
-/// Where a long program repeats itself and no ring fits, the whole would not either; nor has one
-/// that leaves less than a twentieth of the room been seen to fit once laid out otherwise.
+/// Where a long program repeats itself often and no ring fits, the whole would not either; nor has
+/// one that leaves less than a twentieth of the room been seen to fit once laid out otherwise.
 Packing pack_any(const Strip& strip, const Unwanted& unwanted) {
   const std::int64_t left = least_left(strip);
   if (left < 0) {
@@ -133,7 +133,9 @@ Packing pack_any(const Strip& strip, const Unwanted& unwanted) {
   }
   if (const auto period = mechanisms().period ? find_period(strip) : std::nullopt) {
     auto offsets = pack_rings(strip, *period, unwanted);
-    const bool repeats = 2 * (period->end - period->begin) > strip.moments;
+    const std::int32_t moments = covered(*period);
+    const bool repeats =
+        2 * moments > strip.moments && moments > tuning::kFewPeriods * period->length;
     if (offsets || (repeats && strip.pieces.size() > tuning::kLongStrip)) {
       return {.offsets = std::move(offsets), .again = left >= strip.room / tuning::kTight};
     }

@@ -7,21 +7,31 @@
 #include "elk/program/place/strip.hpp"
 
 namespace elk::program {
+namespace {
+
+constexpr std::size_t kSlots = 2;  // for each piece
+
+}  // namespace
 
 Ranking::Ranking(const std::vector<std::int64_t>& addresses)
-    : slot_(addresses.size(), kFree), marks_((addresses.size() / kWord) + 1, 0) {
+    : slot_(addresses.size(), kFree),
+      marks_((kSlots * addresses.size() / kWord) + 1, 0),
+      marked_((marks_.size() / kWord) + 1, 0) {
+  std::vector<RankEntry> placed;
   for (std::size_t piece = 0; piece < addresses.size(); ++piece) {
     if (addresses[piece] != kUnplaced) {
-      order_.push_back({.address = addresses[piece], .piece = static_cast<std::int32_t>(piece)});
+      placed.push_back({.address = addresses[piece], .piece = static_cast<std::int32_t>(piece)});
     }
   }
-  std::sort(order_.begin(), order_.end(), [](const RankEntry& a, const RankEntry& b) {
+  std::sort(placed.begin(), placed.end(), [](const RankEntry& a, const RankEntry& b) {
     return a.address != b.address ? a.address < b.address : a.piece < b.piece;
   });
-  for (std::size_t at = 0; at < order_.size(); ++at) {
-    slot_[subscript(order_[at].piece)] = static_cast<std::int32_t>(at);
+  for (const RankEntry& one : placed) {
+    slot_[subscript(one.piece)] = static_cast<std::int32_t>(order_.size());
+    order_.push_back(one);
+    order_.resize(order_.size() + kSlots - 1, {.address = one.address, .piece = kFree});
   }
-  order_.resize(addresses.size(),
+  order_.resize(kSlots * addresses.size(),
                 {.address = std::numeric_limits<std::int64_t>::max(), .piece = kFree});
 }
 
@@ -40,7 +50,7 @@ void Ranking::insert(std::int32_t piece, std::int64_t address) {
   set(free, {.address = address, .piece = piece});
 }
 
-/// One is: that of the piece that has no place.
+/// One is: there are more slots than pieces.
 std::size_t Ranking::nearest_free(std::size_t at) const {
   const auto is_free = [&](std::size_t slot) { return order_[slot].piece == kFree; };
   for (std::size_t away = 0;; ++away) {

@@ -16,6 +16,7 @@
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/timing/proposal.hpp"
 
 namespace elk::schedule {
 
@@ -42,6 +43,9 @@ struct Found {
   std::vector<Seconds> least = {};  // NOLINT(readability-redundant-member-init)
 };
 
+/// Tells a policy what it proposes in place of a search, in terms of a problem.
+using Handed = std::function<std::vector<Proposal>(Problem&)>;
+
 /// Tells how long placed programs take.
 using Judge = std::function<std::vector<Seconds>(std::span<const program::Program* const>)>;
 
@@ -52,6 +56,8 @@ struct SearchOptions {
   // None: forecasts decide. GCC wants the initializer.
   Judge judge = {};  // NOLINT(readability-redundant-member-init)
   Watch* watch = nullptr;
+  // None, or where nothing of it fits: the policy searches. GCC wants the initializer.
+  Handed handed = {};  // NOLINT(readability-redundant-member-init)
 };
 
 }  // namespace elk::schedule

@@ -20,7 +20,7 @@ Searcher::Searcher(Problem& problem, Effort effort)
       contention_(schedule::contention(problem)) {}
 
 void Searcher::search(Policy policy) {
-  if (proposes(policy, problem_->chip())) {
+  if (!keep_handed(policy) && proposes(policy, problem_->chip())) {
     entry(policy).propose(*this);
   }
   if (problem_->recounts()) {
@@ -77,6 +77,16 @@ void Searcher::at_share(double share, const std::function<void()>& propose) {
 const std::vector<Contender>& Searcher::contenders() {
   sort_candidates();
   return candidates_;
+}
+
+bool Searcher::keep_handed(Policy policy) {
+  bool kept = false;
+  if (options_->handed) {
+    for (Proposal& one : options_->handed(*problem_)) {
+      kept = keep(policy, std::move(one)) || kept;
+    }
+  }
+  return kept;
 }
 
 void Searcher::sort_candidates() {

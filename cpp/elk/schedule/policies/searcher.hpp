@@ -79,6 +79,8 @@ class Searcher {
   [[nodiscard]] std::vector<IdlePoint>& explored() { return explored_; }
 
  private:
+  /// Keeps what the policy was handed, if it was handed anything that fits; whether it was.
+  bool keep_handed(Policy policy);
   void sort_candidates();
   void note(const std::optional<Shortage>& shortage);
   void take(Policy policy, Searcher& less);
