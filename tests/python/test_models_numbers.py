@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from each_case import each
 from elk import models
 from elk.model.model import load_model
@@ -38,6 +39,35 @@ def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str) -> No
         np.testing.assert_allclose(
             found["logits"][:, 0], whole["logits"][:, -1], rtol=2e-4, atol=2e-5
         )
+
+
+@each("name", CONFIGS)
+def test_the_loss_is_the_mean_of_the_logarithms_of_the_shares_that_prefill_gives(name: str) -> None:
+    config, length = CONFIGS[name], 6
+    prefill, train = (
+        session_of(models.transformer(config, phase=phase, dtype="f32"))
+        for phase in ("prefill", "train")
+    )
+    ids, mask = tokens(length + 1)
+    feeds = {"input_ids": ids[:, :-1], "attention_mask": mask[:, :-1]}
+    logits = run(prefill, feeds)["logits"].astype(np.float64)
+    shares = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    wanted = -np.take_along_axis(shares, ids[:, 1:, None], axis=2).mean()
+    found = run(train, {**feeds, "labels": ids[:, 1:]})
+    assert list(found) == ["loss"]
+    assert found["loss"] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_training_drops_embeddings_attention_and_what_layers_add_and_copies_nothing() -> None:
+    proto = models.get("megatron-T-1.7B", "train", layers=2)
+    count = sum(node.op_type == "Dropout" for node in proto.graph.node)
+    assert count == 1 + 3 * 2
+    facts = load_model(proto, bindings={"batch": 1, "seq": 64}).facts
+    assert facts.copied == ()
+    assert facts.state_bytes == 0
+    for without in (models.get("megatron-T-1.7B", "train", layers=2, dropout=0.0),
+                    models.get("megatron-T-1.7B", "prefill", layers=2)):  # fmt: skip
+        assert not any(node.op_type == "Dropout" for node in without.graph.node)
 
 
 def cached(rows: Array, config: TransformerConfig, name: str) -> Array:

@@ -122,6 +122,8 @@ def test_a_wrong_name_names_the_nearest() -> None:
         ({"dtype": "f8"}, "dtype must be one of 'f16'"),
         ({"layers": 0}, "layers must be an integer from 1"),
         ({"layers": 2.5}, "layers must be an integer from 1"),
+        ({"phase": "train", "dropout": 1.0}, "dropout must be a number of at least 0 and below 1"),
+        ({"dropout": 0.1}, "phase 'decode' drops nothing, dropout is 0.1"),
     ],
 )
 def test_a_wrong_argument_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -140,6 +142,11 @@ def test_what_has_no_layers_takes_no_number_of_them_and_has_no_body(
         assert caught.value.remedy == f"leave {caught.value.place} out"
 
 
+def test_what_is_not_trained_drops_nothing() -> None:
+    with pytest.raises(InvalidInputError, match="has no phase 'train'"):
+        models.get("resnet-18", dropout=0.1)
+
+
 junk = st.one_of(
     st.none(), st.booleans(), st.integers(-2, 40), st.floats(), st.text(max_size=3),
     st.just((0, 3)), st.just({}), st.just(Rope()), st.just(MLA), st.just(Experts(**MOE)),
@@ -152,7 +159,7 @@ def test_a_configuration_is_refused_or_gives_a_model(changes: dict[str, Any]) ->
         config = TransformerConfig(**{**SMALL, **changes})
     except InvalidInputError:
         return
-    for phase in ("decode", "prefill"):
+    for phase in ("decode", "prefill", "train"):
         proto = models.transformer(config, phase=phase)
         elk.load_model(proto, bindings=dict.fromkeys(models.symbols(proto), 3))
 
@@ -208,7 +215,7 @@ def test_the_list_has_every_model(capsys: Capture) -> None:
     assert main(["models", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert rows[1]["parameters"] == 13_015_864_320
-    assert rows[1]["phases"] == ["decode", "prefill"]
+    assert rows[1]["phases"] == ["decode", "prefill", "train"]
 
 
 def test_a_written_model_can_be_read(tmp_path: Path, capsys: Capture) -> None:

@@ -143,7 +143,7 @@ class Versions {
   /// Plans the model in these slices: one is planned as any graph, and the graphs that are fastest
   /// for it, under some policy, are repeated. Whether a slice fits without waves.
   bool enter_sliced(const ir::WaveGraph& sliced) {
-    const auto slice = options_.plans.empty() ? ir::first_slice(sliced) : std::nullopt;
+    const auto slice = options_.plans.empty() ? ir::last_slice(sliced) : std::nullopt;
     if (!slice) {
       const bool fits = enter_within(sliced, nullptr);
       if (!fits) {

@@ -21,7 +21,8 @@ bool is_alike(const Tensor& a, const Tensor& b) {
   return a.dtype == b.dtype && a.home == b.home && a.shape == b.shape;
 }
 
-/// Whether a plan of one op is one of the other: where they begin to read does not count.
+/// Whether a plan of `like` is one of `op`. Where they begin to read does not count, but for plans
+/// that may rotate what is read from its begin.
 bool is_alike(const Graph& graph, const Op& op, const Graph& other, const Op& like) {
   const auto rest = [](const Op& one) { return std::tie(one.kind, one.onnx_type, one.axes); };
   return rest(op) == rest(like) &&
@@ -29,7 +30,7 @@ bool is_alike(const Graph& graph, const Op& op, const Graph& other, const Op& li
            return a.access == b.access && a.indirect.has_value() == b.indirect.has_value() &&
                   is_alike(graph.tensors[a.tensor], other.tensors[b.tensor]) &&
                   std::ranges::equal(a.dims, b.dims, [](const Dim& x, const Dim& y) {
-                    return x.axes == y.axes && x.coef == y.coef;
+                    return x.axes == y.axes && x.coef == y.coef && (x.offset == 0 || y.offset != 0);
                   });
          });
 }
@@ -66,14 +67,17 @@ WaveGraph in_no_waves(const Graph& graph) {
   return result;
 }
 
-std::optional<WaveGraph> first_slice(const WaveGraph& sliced) {
+std::optional<WaveGraph> last_slice(const WaveGraph& sliced) {
   const Graph& graph = sliced.graph;
   WaveGraph result{.graph = graph, .op_of = {}, .part_of = sliced.part_of};
   result.graph.ops.clear();
   Table<OpId, OpId> place(graph.ops.size(), OpId::none);  // in the slice
-  std::set<OpId> seen;
+  std::map<OpId, OpId> last;                              // of each op of the model
   for (const OpId i : graph.ops.ids()) {
-    if (seen.insert(sliced.op_of[i]).second) {
+    last[sliced.op_of[i]] = i;
+  }
+  for (const OpId i : graph.ops.ids()) {
+    if (last[sliced.op_of[i]] == i) {
       place[i] = id_at<OpId>(result.op_of.size());
       result.graph.ops.push_back(graph.ops[i]);
       result.op_of.push_back(sliced.op_of[i]);

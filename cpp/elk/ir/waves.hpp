@@ -39,9 +39,10 @@ struct WaveGraph {
 /// others read.
 [[nodiscard]] WaveGraph in_waves(const WaveGraph& parts, std::span<const Chain> chains);
 
-/// The first of the slices that `sliced` goes in, as a graph of its own. Nothing where an op
-/// outside reads what other slices make.
-[[nodiscard]] std::optional<WaveGraph> first_slice(const WaveGraph& sliced);
+/// The last of the slices that `sliced` goes in, as a graph of its own. Nothing where an op outside
+/// reads what other slices make. What all slices read whole the first reads from its begin, along
+/// which it might rotate in a plan of the first alone.
+[[nodiscard]] std::optional<WaveGraph> last_slice(const WaveGraph& sliced);
 
 /// Of each op of a graph in slices the one of `slice`, one of them, that does the same. Nothing
 /// where slices differ.

@@ -49,7 +49,7 @@ def write_command(  # noqa: PLR0913 - every option is a flag of its own
     *,
     phase: Annotated[
         str | None,
-        typer.Option("--phase", metavar="PHASE", help="decode or prefill, where it has both."),
+        typer.Option("--phase", metavar="PHASE", help="decode, prefill or train; see the list."),
     ] = None,
     layers: Annotated[
         int | None, typer.Option("--layers", metavar="COUNT", help="How many layers; else all.")
@@ -68,12 +68,18 @@ def write_command(  # noqa: PLR0913 - every option is a flag of its own
     body: Annotated[
         bool, typer.Option("--body", help="Only the blocks: no embedding, pooler or head.")
     ] = False,
+    dropout: Annotated[
+        float | None,
+        typer.Option("--dropout", metavar="SHARE", help="What training drops; else as published."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Write a model as ONNX, without weights."""
     from elk import models  # noqa: PLC0415 help does not wait for onnx
 
-    proto = models.get(name, phase, layers=layers, dtype=dtype, weights=weights, body=body)
+    proto = models.get(
+        name, phase, layers=layers, dtype=dtype, weights=weights, body=body, dropout=dropout
+    )
     data = proto.SerializeToString(deterministic=True)
     atomic_file.write_bytes(file, data, "the model")
     symbols = models.symbols(proto)

@@ -146,13 +146,8 @@ class Assembler(Taker):
         left = conversions.is_read_narrow(node)
         if kind.fold is not None and not left and self._fold(node, kind.fold):
             return
-        if kind.view is not None and self._view(node, kind.view, kind.build is None):
+        if self._seen_or_composed(node, kind):
             return
-        if kind.compose is not None:
-            made = kind.compose(node, Maker(self.make, node))
-            if made is not None:
-                self._composed(node, made)
-                return
         if kind.build is None:
             known = all(v is None or v.known is not None for v in node.inputs)
             if known and kind.fold is not None:
@@ -167,6 +162,17 @@ class Assembler(Taker):
         if node.type in conversions.PRODUCTS and self._product(node, kind.build, attrs_key):
             return
         self._build(node, kind.build, attrs_key)
+
+    def _seen_or_composed(self, node: Node, kind: Kind) -> bool:
+        """Takes a node that is a view of its input, stands for others, or is a view of a copy."""
+        if kind.view is not None and self._view(node, kind.view):
+            return True
+        made = kind.compose(node, Maker(self.make, node)) if kind.compose is not None else None
+        if made is None:
+            view = kind.view if kind.build is None else None
+            return view is not None and self._view(node, view, or_copy=True)
+        self._composed(node, made)
+        return True
 
     def _product(self, node: Node, build: Callable[[Node], Pattern], attrs_key: Hashable) -> bool:
         """Takes a product whose operands are scaled, or stored in other types, as it reads best."""
@@ -253,7 +259,7 @@ class Assembler(Taker):
                 piece.tensor.name = name
             self.result.values[name] = value.renamed(name)
 
-    def _view(self, node: Node, view: Callable[[Node], Any], or_copy: bool) -> bool:
+    def _view(self, node: Node, view: Callable[[Node], Any], *, or_copy: bool = False) -> bool:
         """Takes a node whose results are views, if need be of a copy of its input in order."""
         seen = self._aligned(node, view)
         if seen is None and or_copy and node.get(0) is not None and node.input(0).known is None:
@@ -296,11 +302,9 @@ class Assembler(Taker):
         return whole_value.renamed(seen.name)
 
     def _fold(self, node: Node, fold: Any) -> bool:
-        arrays = []
-        for value in node.inputs:
-            if value is None or value.known is None:
-                return False
-            arrays.append(value.known)
+        arrays = [None if value is None else value.known for value in node.inputs]
+        if any(array is None for array in arrays):
+            return False
         folded = fold(node, arrays)
         if folded is None:
             return False

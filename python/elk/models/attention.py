@@ -1,12 +1,10 @@
 """Attention with a cache: grouped heads, and latent rows.
 
 A decode step takes one token: its key and value are appended to the cache, and queries meet all
-of it. Prefill starts with no cache and gives it.
+of it. Prefill starts with no cache and gives it; training has none.
 """
 
 from __future__ import annotations
-
-from elk.models.graph import GraphBuilder
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +12,9 @@ from typing import TYPE_CHECKING
 from elk.models.graph import (
     BOOL,
     INT64,
+    GraphBuilder,
     count_up,
+    dropped,
     linear,
     norm,
     reshape,
@@ -38,16 +38,23 @@ class Step:
     """What all layers of one run have in common.
 
     Attributes:
-        decode: Whether this is a decode step.
+        phase: "decode", "prefill" or "train".
+        dropout: The share of attention that training drops.
         mask: 1 for each token that counts and 0 for padding, past tokens included.
         angle: Cos and sin of the positions; None without rotary positions.
         masks: For each window what is added to scores: 0, or the lowest number.
     """
 
-    decode: bool
+    phase: str
+    dropout: float
     mask: str
     angle: tuple[str, str] | None
     masks: dict[int, str]
+
+    @property
+    def decode(self) -> bool:
+        """Whether this is a decode step."""
+        return self.phase == "decode"
 
     def cached(self, window: int) -> str:
         """Rows of a cache before the step."""
@@ -80,7 +87,7 @@ def begin(g: GraphBuilder, config: TransformerConfig, phase: str) -> Step:
             if grouped:
                 allowed = unsqueeze(g, allowed, 1)
             masks[window] = g.node("Where", allowed, g.floats(0.0), g.floats(g.lowest))
-    return Step(decode=decode, mask=mask, angle=angle, masks=masks)
+    return Step(phase=phase, dropout=config.dropout, mask=mask, angle=angle, masks=masks)
 
 
 def _decode_mask(g: GraphBuilder, seen: str, positions: str, window: int) -> str:
@@ -133,10 +140,15 @@ def _grouped(g: GraphBuilder, config: TransformerConfig, layer: int, step: Step,
     scores = g.node("MatMul", query, transpose(g, keys, *perm))
     scores = softcapped(g, scores, config.softcap)
     scores = g.node("Add", scores, step.masks[config.window(layer)])
-    result = g.node("MatMul", g.node("Softmax", scores, axis=-1), values)
+    result = g.node("MatMul", _shares(g, step, scores), values)
     if config.sinks:
         result = _sunk(g, scores, result, groups)
     return _joined(g, config, result, size, shared=shared)
+
+
+def _shares(g: GraphBuilder, step: Step, scores: str) -> str:
+    """What each token attends to, of which training drops some."""
+    return dropped(g, g.node("Softmax", scores, axis=-1), step.dropout)
 
 
 def _heads(
@@ -168,6 +180,8 @@ def _remembered(
     g: GraphBuilder, config: TransformerConfig, layer: int, step: Step, new: str, part: str
 ) -> str:
     """What attention reads of a cache [batch, heads, rows, size]: the past with `new` behind it."""
+    if step.phase == "train":
+        return new
     mla, window = config.mla, config.window(layer)
     heads, size = (1, mla.kv_rank + mla.rope) if mla else (config.kv, config.head_size)
     out = f"present.{layer}.{part}"
@@ -222,9 +236,18 @@ def _latent(g: GraphBuilder, config: TransformerConfig, layer: int, step: Step, 
     with g.scope("kv_b_proj"):
         width = config.heads * (mla.nope + mla.value)
         weight = g.weight("weight", (mla.kv_rank, width))
-    attend = _absorbed if step.decode else _expanded
-    mask = step.masks[config.window(layer)]
-    return _joined(g, config, attend(g, config, (plain, turned), rows, weight, mask), mla.value)
+    query = (plain, turned)
+    to_value = None
+    if step.decode:
+        both, keys, values, to_value = _absorbed(g, config, query, rows, weight)
+    else:
+        both, keys, values = _expanded(g, config, query, rows, weight)
+    scores = g.node("MatMul", both, transpose(g, keys, 0, 1, 3, 2))
+    scores = g.node("Add", scores, step.masks[config.window(layer)])
+    read = g.node("MatMul", _shares(g, step, scores), values)
+    if to_value is not None:
+        read = g.node("MatMul", read, to_value)
+    return _joined(g, config, read, mla.value)
 
 
 def _latent_query(
@@ -266,35 +289,23 @@ def _turned(
 
 
 def _absorbed(
-    g: GraphBuilder,
-    config: TransformerConfig,
-    query: tuple[str, str],
-    rows: str,
-    weight: str,
-    mask: str,
-) -> str:
-    """Attention to latent rows: `weight` is multiplied with queries and results."""
+    g: GraphBuilder, config: TransformerConfig, query: tuple[str, str], rows: str, weight: str
+) -> tuple[str, str, str, str]:
+    """Queries times a part of `weight`, the latent rows as keys and values, and the other part."""
     mla = config.mla
     assert mla is not None, "the caller looked"
     heads = transpose(g, reshape(g, weight, 0, config.heads, mla.nope + mla.value), 1, 0, 2)
     to_key, to_value = split(g, heads, -1, mla.nope, mla.value)
     latent = g.node("MatMul", query[0], transpose(g, to_key, 0, 2, 1))
     both = g.node("Concat", latent, query[1], axis=-1)
-    scores = g.node("Add", g.node("MatMul", both, transpose(g, rows, 0, 1, 3, 2)), mask)
     values = g.node("Slice", rows, g.ints(0), g.ints(mla.kv_rank), g.ints(-1))
-    read = g.node("MatMul", g.node("Softmax", scores, axis=-1), values)
-    return g.node("MatMul", read, to_value)
+    return both, rows, values, to_value
 
 
 def _expanded(
-    g: GraphBuilder,
-    config: TransformerConfig,
-    query: tuple[str, str],
-    rows: str,
-    weight: str,
-    mask: str,
-) -> str:
-    """Attention to keys and values made from latent rows."""
+    g: GraphBuilder, config: TransformerConfig, query: tuple[str, str], rows: str, weight: str
+) -> tuple[str, str, str]:
+    """Queries, and keys and values made from latent rows."""
     mla = config.mla
     assert mla is not None, "the caller looked"
     latent, turned = split(g, rows, -1, mla.kv_rank, mla.rope)
@@ -303,6 +314,4 @@ def _expanded(
     plain, values = split(g, transpose(g, heads, 0, 2, 1, 3), -1, mla.nope, mla.value)
     every = g.node("Expand", turned, g.ints(1, config.heads, 1, 1))
     keys = g.node("Concat", plain, every, axis=-1)
-    both = g.node("Concat", *query, axis=-1)
-    scores = g.node("Add", g.node("MatMul", both, transpose(g, keys, 0, 1, 3, 2)), mask)
-    return g.node("MatMul", g.node("Softmax", scores, axis=-1), values)
+    return g.node("Concat", *query, axis=-1), keys, values

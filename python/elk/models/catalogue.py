@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _TABLES = Path(__file__).parents[1] / "data" / "models"
 _PARTS = {"rope": Rope, "experts": Experts, "mla": LatentAttention}
 _CAUSAL = ("decode", "prefill")
+_TRAINED = (*_CAUSAL, "train")
 _FORWARD = ("forward",)
 
 
@@ -36,7 +37,7 @@ class _Kind:
 
 
 _KINDS = {
-    "transformer": _Kind(TransformerConfig, "decoder", "transformer", _CAUSAL),
+    "transformer": _Kind(TransformerConfig, "decoder", "transformer", _TRAINED),
     "retention": _Kind(sizes.RetentionConfig, "retnet", "retention", _CAUSAL),
     "vision_transformer": _Kind(sizes.VisionTransformerConfig, "encoders", "vision_transformer"),
     "encoder": _Kind(sizes.EncoderConfig, "encoders", "encoder"),
@@ -64,7 +65,7 @@ def phases(name: str) -> tuple[str, ...]:
 
     Example:
         >>> elk.models.phases("llama2-13b"), elk.models.phases("resnet-18")
-        (('decode', 'prefill'), ('forward',))
+        (('decode', 'prefill', 'train'), ('forward',))
 
     Raises:
         InvalidInputError: There is no such model.
@@ -120,7 +121,7 @@ def config(name: str) -> Any:
     return found.config(**values)
 
 
-def get(
+def get(  # noqa: PLR0913 - every option is one of its own
     name: str,
     phase: str | None = None,
     *,
@@ -128,6 +129,7 @@ def get(
     dtype: str = "f16",
     weights: str | None = None,
     body: bool = False,
+    dropout: float | None = None,
 ) -> onnx.ModelProto:
     """The model `name` as ONNX, without weights.
 
@@ -145,6 +147,8 @@ def get(
             [batch, seq, hidden] of type `dtype` and gives `last_hidden_state` of that shape and
             type; masks, positions and caches stay as they are. Where an image or a sound decides
             how many tokens there are, seq is that number.
+        dropout: The share that phase "train" drops of embeddings, of attention and of what layers
+            add; None: that of `config(name)`, 0.1 for megatron-*.
 
     Example:
         >>> model = elk.models.get("llama2-13b", phase="decode", layers=2)
@@ -154,8 +158,8 @@ def get(
         ['hidden_states', 'attention_mask']
 
     Raises:
-        InvalidInputError: There is no such model, phase, dtype or type of weights, or it has no
-            such layers or no body.
+        InvalidInputError: There is no such model, phase, dtype, type of weights or dropout, or it
+            has no such layers, no body or nothing to drop.
     """
     found = _kind(name)
     chosen = found.phases[0] if phase is None else one_of("phase", phase, found.phases)
@@ -167,6 +171,9 @@ def get(
     if body:
         _is_layered(values, name, "body", "nothing of it is its body")
         options["body"] = True
+    if dropout is not None:
+        _is_trained(found, name)
+        options["dropout"] = dropout
     function = getattr(import_module(f"elk.models.{found.module}"), found.function)
     model: onnx.ModelProto = function(values, **options)
     if weights is None:
@@ -216,6 +223,16 @@ def _is_layered(values: Any, name: str, option: str, consequence: str) -> None:
             code="model_config",
             place=option,
             remedy=f"leave {option} out",
+        )
+
+
+def _is_trained(found: _Kind, name: str) -> None:
+    if "train" not in found.phases:
+        raise InvalidInputError(
+            f"{name!r} has no phase 'train', so nothing of it is dropped",
+            code="model_config",
+            place="dropout",
+            remedy="leave dropout out",
         )
 
 

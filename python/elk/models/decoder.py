@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from elk.models.attention import Step
-
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elk.base.choices import one_of
-from elk.models.attention import attention, begin
+from elk.errors import InvalidInputError
+from elk.models.attention import Step, attention, begin
 from elk.models.ffn import feed_forward
 from elk.models.graph import (
     INT64,
     GraphBuilder,
+    dropped,
     embedded,
     hidden_states,
     last_hidden_state,
@@ -21,6 +22,7 @@ from elk.models.graph import (
     scaled,
     softcapped,
     transpose,
+    unsqueeze,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from elk.models.decoder_config import TransformerConfig
 
-PHASES = ("decode", "prefill")
+PHASES = ("decode", "prefill", "train")
 _BEHIND = (1 << 63) - 1  # A bound behind the last element.
 
 
@@ -39,6 +41,7 @@ def transformer(
     dtype: str = "f16",
     name: str = "transformer",
     body: bool = False,
+    dropout: float | None = None,
 ) -> onnx.ModelProto:
     """A decoder-only transformer as ONNX, without weights.
 
@@ -48,18 +51,21 @@ def transformer(
     Both give `logits` [batch, seq, vocab] and the caches as `present.<layer>.key` and `.value`.
     The cache of a layer with a window has at most as many rows: min(past, window). That of
     latent attention is `past_key_values.<layer>.latent` [batch, 1, past, kv_rank + rope].
+    A training step's forward pass has no caches: it takes `labels` [batch, seq] too, the token that
+    follows each, and gives `loss`, the mean of the negative logarithms of their shares.
     A body takes `hidden_states` [batch, seq, hidden] in the place of `input_ids`, and gives
-    `last_hidden_state` [batch, seq, hidden] in the place of `logits`.
+    `last_hidden_state` [batch, seq, hidden] in the place of `logits` or `loss`.
 
     Args:
         config: The hyper-parameters.
-        phase: "decode" or "prefill".
+        phase: "decode", "prefill" or "train".
         dtype: What weights and activations hold: "f16", "bf16" or "f32".
         name: What the graph is called.
         body: Whether there are only the blocks; `elk.models.get` says what that leaves out.
+        dropout: The share that training drops; None: that of `config`. Nothing else drops any.
 
     Raises:
-        InvalidInputError: There is no such phase or dtype.
+        InvalidInputError: There is no such phase, dtype or dropout, or it is not for this phase.
 
     Example:
         >>> config = elk.models.TransformerConfig(
@@ -70,6 +76,7 @@ def transformer(
         262144
     """
     one_of("phase", phase, PHASES)
+    config = _dropping(config, phase, dropout)
     g = GraphBuilder(name, dtype)
     seq: int | str = 1 if phase == "decode" else "seq"
     if body:
@@ -87,27 +94,54 @@ def transformer(
             x = norm(g, x, "norm", config.hidden, config.norm, config.epsilon)
         else:
             x = plain_norm(g, x, config.hidden, config.norm, config.epsilon)
-    _head(g, x, table, config)
-    g.output("logits", ["batch", seq, config.vocab])
+    logits = _head(g, x, table, config)
+    if phase == "train":
+        _loss(g, logits)
+    else:
+        g.node("Identity", logits, out="logits")
+        g.output("logits", ["batch", seq, config.vocab])
     return g.model()
+
+
+def _dropping(config: TransformerConfig, phase: str, dropout: float | None) -> TransformerConfig:
+    """`config` with what this phase drops."""
+    if phase == "train":
+        return config if dropout is None else replace(config, dropout=dropout)
+    if dropout:
+        raise InvalidInputError(
+            f"phase {phase!r} drops nothing, dropout is {dropout!r}",
+            code="model_config",
+            place="dropout",
+            remedy="leave dropout out, or ask for phase 'train'",
+        )
+    return replace(config, dropout=0.0)
+
+
+def _loss(g: GraphBuilder, logits: str) -> None:
+    """The output `loss`: of the token behind each, the mean of -log(its share)."""
+    labels = g.input("labels", ["batch", "seq"], INT64)
+    shares = g.node("LogSoftmax", logits, axis=-1)
+    picked = g.node("GatherElements", shares, unsqueeze(g, labels, 2), axis=2)
+    g.node("Neg", g.node("ReduceMean", picked, keepdims=0), out="loss")
+    g.output("loss", [])
 
 
 def _embedding(g: GraphBuilder, config: TransformerConfig, step: Step, ids: str, table: str) -> str:
     """The rows of `table` for the tokens `ids`, scaled, and those of their positions."""
     x = scaled(g, embedded(g, ids, table), config.embedding_scale)
-    if not config.positions:
-        return x
-    rows = config.positions + config.position_offset
-    positions = g.weight("embed_positions.weight", (rows, config.hidden))
-    return g.node("Add", x, _rows(g, config, step, positions))
+    if config.positions:
+        rows = config.positions + config.position_offset
+        positions = g.weight("embed_positions.weight", (rows, config.hidden))
+        x = g.node("Add", x, _rows(g, config, step, positions))
+    return dropped(g, x, config.dropout)
 
 
-def _head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None:
-    """The output `logits`: the embedding `table` again where they are tied."""
+def _head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> str:
+    """The logits: of the embedding `table` again where they are tied."""
     width = config.vocab // config.head_parts
     found = [_head_part(g, x, table, config, part * width) for part in range(config.head_parts)]
     logits = g.node("Concat", *found, axis=-1) if len(found) > 1 else found[0]
-    g.node("Identity", softcapped(g, logits, config.final_softcap), out="logits")
+    return softcapped(g, logits, config.final_softcap)
 
 
 def _head_part(g: GraphBuilder, x: str, table: str, config: TransformerConfig, start: int) -> str:
@@ -144,14 +178,15 @@ def _layer(g: GraphBuilder, config: TransformerConfig, layer: int, step: Step, x
         return norm(g, value, name, config.hidden, config.norm, config.epsilon)
 
     before = normed(x, "input_layernorm")
-    found = attention(g, config, layer, step, before)
+    found = dropped(g, attention(g, config, layer, step, before), config.dropout)
     if config.post_norms:
         found = normed(found, "post_attention_layernorm")
     if config.parallel:
-        return g.node("Add", g.node("Add", x, found), feed_forward(g, config, layer, before))
+        other = dropped(g, feed_forward(g, config, layer, before), config.dropout)
+        return g.node("Add", g.node("Add", x, found), other)
     x = g.node("Add", x, found)
     name = "pre_feedforward_layernorm" if config.post_norms else "post_attention_layernorm"
-    found = feed_forward(g, config, layer, normed(x, name))
+    found = dropped(g, feed_forward(g, config, layer, normed(x, name)), config.dropout)
     if config.post_norms:
         found = normed(found, "post_feedforward_layernorm")
     return g.node("Add", x, found)

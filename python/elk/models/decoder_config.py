@@ -46,6 +46,18 @@ def real(config: Any, *names: str) -> None:
             refuse(config, name, f"must be a positive number, got {value!r}")
 
 
+def share(config: Any, name: str) -> None:
+    """Refuses a field of `config` that is no number of at least 0 and below 1.
+
+    Raises:
+        InvalidInputError: It is not; the place is the field.
+    """
+    value = getattr(config, name)
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not 0.0 <= value < 1.0:
+        refuse(config, name, f"must be a number of at least 0 and below 1, got {value!r}")
+
+
 def several(config: Any, name: str, *, least: int) -> None:
     """Refuses a field of `config` that is no tuple of integers of at least `least`.
 
@@ -258,6 +270,7 @@ class TransformerConfig:
         windows: How many tokens each layer attends to, repeated over the layers; 0: all.
         experts: A mixture of experts; None where there is none.
         mla: Multi-head latent attention; None where keys and values have heads.
+        dropout: The share of embeddings, of attention and of what a layer adds that training drops.
 
     Example:
         >>> config = elk.models.TransformerConfig(
@@ -301,8 +314,10 @@ class TransformerConfig:
     windows: tuple[int, ...] = (0,)
     experts: Experts | None = None
     mla: LatentAttention | None = None
+    dropout: float = 0.0
 
     def __post_init__(self) -> None:
+        share(self, "dropout")
         positive(self, "layers", most=MOST_LAYERS)
         positive(self, "hidden", "heads", "vocab", "head_parts")
         positive(self, "ffn", "positions", "position_offset", least=0)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from elk.models.graph import GraphBuilder
-
 from typing import TYPE_CHECKING
 
-from elk.models.graph import activated, embedded, linear, reshape, scaled, split, unsqueeze
+from elk.models.graph import (
+    GraphBuilder,
+    activated,
+    embedded,
+    linear,
+    reshape,
+    scaled,
+    split,
+    unsqueeze,
+)
 
 if TYPE_CHECKING:
     from elk.models.decoder_config import Experts, TransformerConfig
@@ -71,7 +78,7 @@ def _mixture(g: GraphBuilder, config: TransformerConfig, moe: Experts, x: str) -
 def _part(
     g: GraphBuilder, config: TransformerConfig, moe: Experts, part: int, index: str, x: str
 ) -> str:
-    """What a part of each expert's inner width adds to the result: [batch, seq, topk, 1, hidden]."""
+    """What a part of each expert's inner width adds: [batch, seq, topk, 1, hidden]."""
     width = moe.ffn // moe.parts
     inner = width * (2 if config.gated else 1)
     with g.scope(f"experts.{part}" if moe.parts > 1 else "experts"):

@@ -116,6 +116,10 @@ class GraphBuilder:
         """An integer without dimensions."""
         return self._constant(np.asarray(number, dtype=np.int64))
 
+    def truth(self, *, value: bool) -> str:
+        """A truth value without dimensions."""
+        return self._constant(np.asarray(value))
+
     def _constant(self, array: np.ndarray[Any, Any]) -> str:
         key = (str(array.dtype), array.shape, array.tobytes())
         if key not in self._constants:
@@ -218,6 +222,11 @@ def softcapped(g: GraphBuilder, x: str, cap: float | None) -> str:
     if cap is None:
         return x
     return scaled(g, g.node("Tanh", scaled(g, x, 1.0 / cap)), cap)
+
+
+def dropped(g: GraphBuilder, x: str, share: float) -> str:
+    """`x` as training sees it, a share of it dropped; `x` itself where that is none."""
+    return x if not share else g.node("Dropout", x, g.singles(share), g.truth(value=True))
 
 
 def activated(g: GraphBuilder, x: str, kind: str) -> str:

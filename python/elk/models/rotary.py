@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from elk.models.graph import GraphBuilder
-
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elk.models.graph import FLOAT, reshape, transpose, unsqueeze
+from elk.models.graph import FLOAT, GraphBuilder, reshape, transpose, unsqueeze
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

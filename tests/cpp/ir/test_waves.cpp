@@ -117,25 +117,36 @@ WaveGraph sliced_rows(std::int64_t rows, std::int64_t slices, bool sums = false)
   return in_waves(in_no_waves(sheet.graph), chains);
 }
 
-TEST(FirstSlice, IsTheGraphOfOneThatAllRepeat) {
+TEST(LastSlice, IsTheGraphOfOneThatAllRepeat) {
   const WaveGraph sliced = sliced_rows(6, 3);
-  const std::optional<WaveGraph> slice = first_slice(sliced);
+  const std::optional<WaveGraph> slice = last_slice(sliced);
   ASSERT_TRUE(slice);
-  EXPECT_EQ(names(slice->graph), (std::vector<std::string>{"op0#0", "op1#0"}));
+  EXPECT_EQ(names(slice->graph), (std::vector<std::string>{"op0#2", "op1#2"}));
   EXPECT_EQ(slice->graph.tensors.size(), 4U);  // Of seven: two rows of each but the weight.
   EXPECT_EQ(slice->part_of.size(), 4U);
   EXPECT_EQ(repeats_of(*slice, sliced),
             (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{0}, OpId{1}, OpId{0}, OpId{1}}));
 }
 
-TEST(FirstSlice, IsNotRepeatedByAShorterOne) {
+TEST(LastSlice, IsNotRepeatedByAShorterOne) {
   const WaveGraph sliced = sliced_rows(5, 2);
-  const std::optional<WaveGraph> slice = first_slice(sliced);
+  const std::optional<WaveGraph> slice = last_slice(sliced);
   ASSERT_TRUE(slice);
   EXPECT_FALSE(repeats_of(*slice, sliced));
 }
 
-TEST(FirstSlice, IsNoneWhereAnOpNeedsAll) { EXPECT_FALSE(first_slice(sliced_rows(6, 2, true))); }
+// From its begin a tensor may rotate.
+TEST(LastSlice, IsNotRepeatedWhereItAloneReadsFromABegin) {
+  const WaveGraph sliced = sliced_rows(6, 3);
+  std::optional<WaveGraph> slice = last_slice(sliced);
+  ASSERT_TRUE(slice);
+  std::int64_t& begin = slice->graph.ops[OpId{0}].operands[OperandId{1}].dims[DimId{0}].offset;
+  ASSERT_EQ(begin, 4);
+  begin = 0;
+  EXPECT_FALSE(repeats_of(*slice, sliced));
+}
+
+TEST(LastSlice, IsNoneWhereAnOpNeedsAll) { EXPECT_FALSE(last_slice(sliced_rows(6, 2, true))); }
 
 TEST(WaveGraph, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   const Caches caches;

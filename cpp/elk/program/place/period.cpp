@@ -61,11 +61,12 @@ std::int32_t end_of_run(const std::vector<std::int32_t>& kinds, const Period& pe
   return end;
 }
 
-/// Stretches behind that of the period which begin as it does, at least two periods long.
-std::vector<Stretch> later_stretches(const Strip& strip, const std::vector<std::int32_t>& kinds,
-                                     const Period& period) {
+/// Intervales behind that of the period which begin as it does, at least two periods long.
+std::vector<Interval<std::int32_t>> later_stretches(const Strip& strip,
+                                                    const std::vector<std::int32_t>& kinds,
+                                                    const Period& period) {
   const std::int32_t reach = fewest_periods(strip, period) * period.length;
-  std::vector<Stretch> result;
+  std::vector<Interval<std::int32_t>> result;
   for (std::int32_t at = period.stretch.end + reach; at < strip.moments;) {
     const std::int32_t end = end_of_run(kinds, period, at);
     if (end - at < 2 * period.length) {
@@ -82,7 +83,7 @@ std::vector<Stretch> later_stretches(const Strip& strip, const std::vector<std::
 
 std::int32_t covered(const Period& period) {
   std::int32_t sum = period.stretch.end - period.stretch.begin;
-  for (const Stretch& one : period.later) {
+  for (const Interval<std::int32_t>& one : period.later) {
     sum += one.end - one.begin;
   }
   return sum;
@@ -143,7 +144,7 @@ std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, cons
   if (const std::optional<std::vector<std::int64_t>> packed =
           pack(ring, std::vector<std::int64_t>(count, kUnplaced), PackOrder::LargestFirst, work)) {
     std::vector<std::int64_t> offsets(strip.pieces.size(), kUnplaced);
-    const auto lay_out = [&](const Stretch& stretch) {
+    const auto lay_out = [&](const Interval<std::int32_t>& stretch) {
       const std::int32_t first = start(stretch.begin);
       for (std::int32_t i = first; i < start(stretch.end); ++i) {
         offsets[subscript(i)] = (*packed)[subscript(i - first) % count];

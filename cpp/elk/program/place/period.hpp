@@ -4,21 +4,17 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/program/place/strip.hpp"
 
 namespace elk::program {
 
-/// Moments from `begin` to before `end`.
-struct Stretch {
-  std::int32_t begin;
-  std::int32_t end;
-};
-
-/// Pieces that begin in a stretch are the same every `length` moments.
+/// Pieces that begin in a stretch of moments are the same every `length` moments.
 struct Period {
-  Stretch stretch;
+  Interval<std::int32_t> stretch;
   std::int32_t length;
-  std::vector<Stretch> later;  // that begin in the same way, beyond all pieces of those before
+  std::vector<Interval<std::int32_t>>
+      later;  // stretches that begin alike, beyond all pieces of those before
 };
 
 /// Moments of all stretches of a period.

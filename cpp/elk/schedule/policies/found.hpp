@@ -44,7 +44,7 @@ struct Found {
 };
 
 /// Tells a policy what it proposes in place of a search, in terms of a problem.
-using Handed = std::function<std::vector<Proposal>(Problem&)>;
+using HandedProposals = std::function<std::vector<Proposal>(Problem&)>;
 
 /// Tells how long placed programs take.
 using Judge = std::function<std::vector<Seconds>(std::span<const program::Program* const>)>;
@@ -57,7 +57,7 @@ struct SearchOptions {
   Judge judge = {};  // NOLINT(readability-redundant-member-init)
   Watch* watch = nullptr;
   // None, or where nothing of it fits: the policy searches. GCC wants the initializer.
-  Handed handed = {};  // NOLINT(readability-redundant-member-init)
+  HandedProposals handed = {};  // NOLINT(readability-redundant-member-init)
 };
 
 }  // namespace elk::schedule

@@ -209,6 +209,13 @@ def dropout(node: Node, make: Maker) -> list[Value] | None:
     return [make("Where", kept, scaled, number(0, x)), kept]
 
 
+def random_like(node: Node, make: Maker) -> list[Value]:
+    """RandomUniformLike and RandomNormalLike: random numbers, which read nothing."""
+    like = node.input(0)
+    attrs = {"dtype": ONNX_TYPES[like.dtype], **node.attrs, "shape": like.shape}
+    return [make(node.type.removesuffix("Like"), **attrs)]
+
+
 def bernoulli(node: Node, make: Maker) -> list[Value] | None:
     """Bernoulli: a random number below the input."""
     x = node.input(0)

@@ -333,11 +333,9 @@ def max_pool_indices(node: Node) -> Pattern:
 
 
 def random(node: Node) -> Pattern:
-    """Random numbers of a known shape; RandomUniformLike and RandomNormalLike read nothing."""
-    like = node.get(0)
-    shape = tuple(node.attrs["shape"]) if like is None else like.shape
-    given = node.attrs.get("dtype")
-    dtype = DTYPES[int(given)] if given else "f32" if like is None else like.dtype
+    """Random numbers of a known shape."""
+    shape = tuple(node.attrs["shape"])
+    dtype = DTYPES[int(node.attrs.get("dtype", 1))]
     labels = _listed("d", len(shape))
     call = Call("random", _sized(labels, shape), set(), [], [(dtype, [*labels])], flops=8)
     return planned(node, call)
