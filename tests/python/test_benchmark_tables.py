@@ -21,10 +21,19 @@ def _lines(*words: str) -> list[str]:
 
 @pytest.mark.nightly
 def test_the_table_of_machines_says_times_or_why_not() -> None:
-    words = ("--models", "resnet50", "--chips", "tiny,dojo-d1", "--pods", "pooled")
+    words = (
+        "--models",
+        "opt",
+        "--chips",
+        "tiny,palm-wafer",
+        "--pods",
+        "pooled",
+        "--policy",
+        "basic",
+    )
     head, _, small, fits = _lines("tables/machine_table.py", *words)
     assert head.split(" | ")[-1] == "check_plan |"
-    assert "distinct op(s) fit no core" in small
+    assert "the HBM of 1 chip(s) holds" in small
     assert fits.endswith("| accepts |")
 
 
@@ -78,7 +87,7 @@ def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
     words = ("--batches", "64", "--rates", "16", "--policy", "elk-dyn")
     row = _lines("tables/wave_table.py", *words)[-1].strip("| ").split(" | ")
     assert len(row) == 10
-    assert row[6] == "2"  # waves
+    assert int(row[6]) > 1  # waves
     assert float(row[7]) < float(row[3])
 
 

@@ -65,7 +65,8 @@ def listed_moves(plan: elk.Plan) -> Counter[Key]:
 def uneven(plan: elk.Plan) -> set[tuple[int, str]]:
     """Operands of which the emulator moves another number of bytes than is timed.
 
-    Rows that an index picks are timed as expected, and a chip with nothing to copy as if it had.
+    Rows that an index picks are timed as expected, a chip with nothing to copy as if it had, and
+    what is read from HBM beyond the ends of a tensor, or of a part of one, as if it were there.
     Where parts of a ring are of different lengths, the longest is timed for all, and for all ports
     of a collective the largest pieces of as many cores.
     """
@@ -85,7 +86,11 @@ def uneven(plan: elk.Plan) -> set[tuple[int, str]]:
                 or "map" in operand
                 for d in turning
             )
-            if ragged or "index" in operand or row["kind"] == "copy":
+            beyond = operand.get("spilled", False) and any(
+                math.prod(sizes[axis] for axis in axes) > operand["shape"][d]
+                for d, axes in enumerate(operand["dims"])
+            )
+            if ragged or beyond or "index" in operand or row["kind"] == "copy":
                 found.add((row["id"], operand["tensor"]))
     return found
 
