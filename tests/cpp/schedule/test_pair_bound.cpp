@@ -155,7 +155,7 @@ TEST(PairBound, CountsBesideTrees) {
   Random random{83};
   int more = 0;
   double nearest = 0.0;
-  for (int round = 0; round < test::rounds(150); ++round) {
+  for (int round = 0; round < test::rounds(250); ++round) {
     const ir::Graph graph = normalized_product(random);
     chip::Chip chip = slow_links(random, 100 + (8 * random.below(40)));
     chip.interconnect.sync_latency = {test::one_of<double, 3>(random, {1e-9, 5e-9, 2e-8})};
