@@ -16,13 +16,14 @@ from onnx_graphs import random_feeds as feeds_of_model
 from small_models import BLOCKS, CONFIGS, FORWARD, RETENTION, tokens
 
 
+def sessions(config: TransformerConfig, *phases: str) -> list[Any]:
+    return [session_of(models.transformer(config, phase=x, dtype="f32")) for x in phases]
+
+
 @each("name", CONFIGS)
 def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str) -> None:
     config, length = CONFIGS[name], 3
-    prefill, decode = (
-        session_of(models.transformer(config, phase=phase, dtype="f32"))
-        for phase in ("prefill", "decode")
-    )
+    prefill, decode = sessions(config, "prefill", "decode")
     ids, mask = tokens(length + 3)
     found = run(prefill, {"input_ids": ids[:, :length], "attention_mask": mask[:, :length]})
     for past in range(length, length + 3):  # Caches of windows fill up, and move on.
@@ -44,10 +45,7 @@ def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str) -> No
 @each("name", CONFIGS)
 def test_the_loss_is_the_mean_of_the_logarithms_of_the_shares_that_prefill_gives(name: str) -> None:
     config, length = CONFIGS[name], 6
-    prefill, train = (
-        session_of(models.transformer(config, phase=phase, dtype="f32"))
-        for phase in ("prefill", "train")
-    )
+    prefill, train = sessions(config, "prefill", "train")
     ids, mask = tokens(length + 1)
     feeds = {"input_ids": ids[:, :-1], "attention_mask": mask[:, :-1]}
     logits = run(prefill, feeds)["logits"].astype(np.float64)

@@ -43,8 +43,8 @@ class Versions {
            const Options& options, BoundsBook& spaces)
       : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
-  /// Plans the model in these waves, or as it is; as often as they repeat `slice`, or, where that
-  /// is null, by a search. Whether it fits under each policy that the asked one stands for.
+  /// Plans the model in these waves, or as it is: by repeating what is found for `slice`, if one is
+  /// given. Whether it fits under each policy that the asked one stands for.
   bool enter(const ir::WaveGraph* waves, const RepeatedSlice* slice = nullptr) {
     try {
       const ir::Graph& graph = waves != nullptr ? waves->graph : whole_.graph;
@@ -133,7 +133,7 @@ class Versions {
       if (!same(found->graph, last.graph)) {
         const bool cuts = found->graph.ops.size() > parts.graph.ops.size();
         shares_ = shares;
-        entered = (enter_within(*found, nullptr) && cuts) || entered;
+        entered = (enter_within(*found) && cuts) || entered;
         last = std::move(*found);
       }
     }
@@ -145,7 +145,7 @@ class Versions {
   bool enter_sliced(const ir::WaveGraph& sliced) {
     const auto slice = options_.plans.empty() ? ir::last_slice(sliced) : std::nullopt;
     if (!slice) {
-      const bool fits = enter_within(sliced, nullptr);
+      const bool fits = enter_within(sliced);
       if (!fits) {
         enter_fitted(sliced, Waves::UntilFit);
       }
@@ -188,13 +188,12 @@ class Versions {
 
   /// Plans the model in these parts, which repeat `slice` if it is given, within what may be tried.
   /// Whether it fits.
-  bool enter_within(const ir::WaveGraph& parts, const ir::WaveGraph* slice) {
+  bool enter_within(const ir::WaveGraph& parts, const ir::WaveGraph* slice = nullptr) {
     budget_ -= std::min(budget_, parts.graph.ops.size());
     if (overflows(parts.graph, chip_)) {
       return false;
     }
-    const auto slice_op =
-        slice != nullptr && options_.plans.empty() ? ir::repeats_of(*slice, parts) : std::nullopt;
+    const auto slice_op = slice != nullptr ? ir::repeats_of(*slice, parts) : std::nullopt;
     if (!slice_op) {
       return enter(&parts);
     }

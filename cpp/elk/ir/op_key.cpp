@@ -14,14 +14,11 @@ namespace {
 
 /// Whether a map of all axes stays within a dimension of `shape` indices.
 bool stays_within(const Op& op, const Dim& dim, std::int64_t shape) {
-  std::int64_t low = dim.offset;
-  std::int64_t high = dim.offset;
+  std::int64_t last = dim.offset;
   for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-    const std::int64_t last = dim.coef[i] * (op.axes[dim.axes[i]].size - 1);
-    low += std::min<std::int64_t>(0, last);
-    high += std::max<std::int64_t>(0, last);
+    last += dim.coef[i] * (op.axes[dim.axes[i]].size - 1);
   }
-  return low >= 0 && high < shape;
+  return dim.offset >= 0 && last < shape;
 }
 
 bool is_read_once(const Op& op, const Operand& operand) {

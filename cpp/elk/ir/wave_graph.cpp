@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,11 +20,10 @@ bool is_alike(const Tensor& a, const Tensor& b) {
   return a.dtype == b.dtype && a.home == b.home && a.shape == b.shape;
 }
 
-/// Whether a plan of `like` is one of `op`. Where they begin to read does not count, but for plans
-/// that may rotate what is read from its begin.
+/// Whether a plan of `like` is one of `op`, both being parts of the same op. Where they begin to
+/// read does not count, but for plans that may rotate what is read from its begin.
 bool is_alike(const Graph& graph, const Op& op, const Graph& other, const Op& like) {
-  const auto rest = [](const Op& one) { return std::tie(one.kind, one.onnx_type, one.axes); };
-  return rest(op) == rest(like) &&
+  return op.axes == like.axes &&
          std::ranges::equal(op.operands, like.operands, [&](const Operand& a, const Operand& b) {
            return a.access == b.access && a.indirect.has_value() == b.indirect.has_value() &&
                   is_alike(graph.tensors[a.tensor], other.tensors[b.tensor]) &&
