@@ -13,6 +13,7 @@
 #include "elk/compile/simulate.hpp"
 #include "elk/sim/play/run.hpp"
 #include "id_casters.hpp"
+#include "link_columns.hpp"
 
 namespace py = pybind11;
 using elk::OpId;
@@ -89,19 +90,6 @@ py::dict phase_columns(const std::vector<sim::Phase>& phases) {
   return columns;
 }
 
-py::dict link_columns(const std::vector<sim::LinkRow>& links) {
-  using sim::LinkRow;
-  py::dict columns;
-  columns["kind"] =
-      column(links, [](const LinkRow& l) { return static_cast<std::uint8_t>(l.kind); });
-  columns["from"] = column(links, [](const LinkRow& l) { return l.from; });
-  columns["to"] = column(links, [](const LinkRow& l) { return l.to; });
-  columns["bytes_per_s"] = column(links, [](const LinkRow& l) { return l.rate.value; });
-  columns["bytes"] = column(links, [](const LinkRow& l) { return l.carried.value; });
-  columns["busy_ps"] = column(links, [](const LinkRow& l) { return l.busy.value; });
-  return columns;
-}
-
 py::dict split_of(const sim::RunBreakdown& split) {
   py::dict parts;
   parts["preload"] = split.preload.value;
@@ -162,7 +150,8 @@ void bind_sim(py::module_& m) {
       .def_property_readonly("work", [](const Run& r) { return work_columns(r.ops); })
       .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
       .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
-      .def_property_readonly("links", [](const Run& r) { return link_columns(r.links); })
+      .def_property_readonly("links",
+                             [](const Run& r) { return elk::bindings::link_columns(r.links); })
       .def_readonly("cores", &Run::cores)
       .def_readonly("totals", &Run::totals);
 

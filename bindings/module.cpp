@@ -14,6 +14,7 @@ void bind_sim(py::module_& m);
 void bind_tasks(py::module_& m);
 void bind_tile(py::module_& m);
 void bind_shard(py::module_& m);
+void bind_train(py::module_& m);
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of ELK.";
@@ -30,4 +31,5 @@ PYBIND11_MODULE(_core, m) {
   bind_sim(m);
   bind_tasks(m);
   bind_emulate(m);
+  bind_train(m);
 }

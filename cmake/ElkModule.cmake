@@ -2,7 +2,7 @@
 
 # The modules, lower layers first. tests/architecture/test_layers.py holds the same table.
 # gersemi: off
-set(ELK_MODULES base ir chip partition tile cost program schedule shard sim emulate analyze compile)
+set(ELK_MODULES base ir chip partition tile cost program schedule shard sim emulate train analyze compile)
 set(ELK_MAY_INCLUDE_base)
 set(ELK_MAY_INCLUDE_ir base)
 set(ELK_MAY_INCLUDE_chip base)
@@ -14,6 +14,7 @@ set(ELK_MAY_INCLUDE_schedule base ir chip partition tile cost program)
 set(ELK_MAY_INCLUDE_shard base ir chip tile cost)
 set(ELK_MAY_INCLUDE_sim base ir chip partition program)
 set(ELK_MAY_INCLUDE_emulate base ir chip partition program)
+set(ELK_MAY_INCLUDE_train base ir chip partition tile cost shard sim)
 set(ELK_MAY_INCLUDE_analyze base program sim)
 set(ELK_MAY_INCLUDE_compile base ir chip partition tile cost program schedule shard sim)
 # gersemi: on

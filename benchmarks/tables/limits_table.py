@@ -167,6 +167,8 @@ CODES = (
          "constraint that is a function, which its store does not hold", "give values of all axes"),
     Code("store_older", "SweepStoreError", "A store holds results of another version of ELK",
          "say whether they are kept or found anew: `older=`"),
+    Code("strategy", _INPUT, "Fields of a strategy of training have no value that they may have, "
+         "or do not suit machine, model and batch: all are listed", "correct each of them"),
     Code("sweep_file", "SweepFileError", "A file that describes a sweep cannot be read, or is "
          "wrong: all of it is listed with lines", "correct each line; the nearest name is given"),
     Code("sweep_store", "SweepStoreError", "A store cannot be read or written; what was reported "
@@ -177,6 +179,9 @@ CODES = (
          "fit it again with `elk fit`"),
     Code("trace_format", _INPUT, "A trace is saved under a suffix of no format",
          "end it in .pftrace, .json or .html"),
+    Code("training_memory", "InfeasibleError", "The memory of a device does not hold its stage; "
+         "the message has the bytes by kind", "take more stages, recomputation, a higher `zero` or "
+         "a smaller micro-batch"),
     Code("unbound_symbols", "UnboundSymbolsError", "Dimensions have no number; all are listed",
          "pass `bindings={...}`"),
     Code("unknown_name", _INPUT, "There is no such preset, option or operator",

@@ -27,6 +27,7 @@ from elk.errors import (
 
 if TYPE_CHECKING:
     from elk import chips as chips
+    from elk import clusters as clusters
     from elk import limits as limits
     from elk import listing as listing
     from elk import models as models
@@ -83,12 +84,20 @@ if TYPE_CHECKING:
     from elk.sweeps.store import Progress as Progress
     from elk.sweeps.sweep import Sweep as Sweep
     from elk.sweeps.sweep import SweepPoint as SweepPoint
+    from elk.training.cluster import Cluster as Cluster
+    from elk.training.collectives import play_collectives as play_collectives
+    from elk.training.job import Training as Training
+    from elk.training.job import train as train
+    from elk.training.machines import load_cluster as load_cluster
+    from elk.training.step import TrainingRun as TrainingRun
+    from elk.training.strategy import Strategy as Strategy
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
     "Bounds": "elk.document.source",
     "Candidate": "elk.report.explain",
     "Chip": "elk.chip.chip",
+    "Cluster": "elk.training.cluster",
     "Collective": "elk.plan.sharding",
     "Comparison": "elk.plan.comparison",
     "ComparisonRow": "elk.plan.comparison",
@@ -112,9 +121,12 @@ _LAZY = {
     "Sensitivity": "elk.sweeps.analysis.sensitivity",
     "Sharding": "elk.plan.sharding",
     "Space": "elk.points.space",
+    "Strategy": "elk.training.strategy",
     "Sweep": "elk.sweeps.sweep",
     "SweepPoint": "elk.sweeps.sweep",
     "Timeline": "elk.report.timeline",
+    "Training": "elk.training.job",
+    "TrainingRun": "elk.training.step",
     "Values": "elk.points.scales",
     "WhatIf": "elk.plan.what_if",
     "__version__": "elk._core",
@@ -123,15 +135,18 @@ _LAZY = {
     "compile": "elk.plan.planning",
     "linspace": "elk.points.scales",
     "load_chip": "elk.chip.presets",
+    "load_cluster": "elk.training.machines",
     "load_model": "elk.model.model",
     "load_plan": "elk.plan.plan",
     "load_program": "elk.document.program_file",
     "logspace": "elk.points.scales",
+    "play_collectives": "elk.training.collectives",
     "play_transfers": "elk.chip.transfers",
     "sampled": "elk.points.space",
     "search": "elk.sweeps.search",
     "shard": "elk.plan.sharding",
     "sweep": "elk.sweeps.entry",
+    "train": "elk.training.job",
     "union": "elk.points.space",
     "what_if": "elk.plan.what_if",
     "zip": "elk.points.space",
@@ -140,6 +155,7 @@ _LAZY = {
 _THERE = {"zip": "zip_axes"}
 _MODULES = {
     "chips",
+    "clusters",
     "limits",
     "listing",
     "models",
@@ -155,6 +171,7 @@ __all__ = [
     "Candidate",
     "Chip",
     "ChipFileError",
+    "Cluster",
     "Collective",
     "Comparison",
     "ComparisonRow",
@@ -188,11 +205,14 @@ __all__ = [
     "Sensitivity",
     "Sharding",
     "Space",
+    "Strategy",
     "Sweep",
     "SweepFileError",
     "SweepPoint",
     "SweepStoreError",
     "Timeline",
+    "Training",
+    "TrainingRun",
     "UnboundSymbolsError",
     "UnsupportedModelError",
     "Values",
@@ -200,6 +220,7 @@ __all__ = [
     "__version__",
     "between",
     "chips",
+    "clusters",
     "compare",
     "compile",
     "errors",
@@ -207,12 +228,14 @@ __all__ = [
     "linspace",
     "listing",
     "load_chip",
+    "load_cluster",
     "load_model",
     "load_plan",
     "load_program",
     "logspace",
     "models",
     "onnx_backend",
+    "play_collectives",
     "play_transfers",
     "program_file",
     "sampled",
@@ -221,6 +244,7 @@ __all__ = [
     "sweep",
     "tilemodel",
     "timeline",
+    "train",
     "union",
     "what_if",
     "zip",

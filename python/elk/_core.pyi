@@ -1153,3 +1153,113 @@ def emulate(
     given: Sequence[Mapping[int, NDArray[np.uint8]]],
     wanted: Sequence[int],
 ) -> list[tuple[dict[int, NDArray[np.uint8]], dict[str, NDArray[np.int64]]]]: ...
+
+# --- train ---
+
+class Schedule(enum.Enum):
+    GPipe = 0
+    OneForwardOneBackward = 1
+    Interleaved = 2
+
+class Recompute(enum.Enum):
+    None_ = 0
+    Full = 1
+    Auto = 2
+
+class Optimizer(enum.Enum):
+    None_ = 0
+    Sgd = 1
+    Adam = 2
+
+class Layout(enum.Enum):
+    SShape = 0
+    Line = 1
+
+class Groups(enum.Enum):
+    Near = 0
+    Far = 1
+
+class CollectiveKind(enum.Enum):
+    ReduceScatter = 0
+    AllGather = 1
+    AllReduce = 2
+    AllToAll = 3
+    Reduce = 4
+    Broadcast = 5
+    Read = 6
+    Write = 7
+
+class Strategy(_Struct):
+    def __init__(self) -> None: ...
+    pp: int
+    tp: int
+    dp: int
+    chunks: int
+    micro_batch: int
+    schedule: Schedule
+    zero: int
+    recompute: Recompute
+    optimizer: Optimizer
+    overlap_dp: bool
+    overlap_pp: bool
+    layout: Layout
+    groups: Groups
+    def give_stages(self, stages: Sequence[tuple[Sequence[int], Sequence[int]]]) -> None: ...
+    def give_degrees(self, degrees: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> None: ...
+
+class Gpu(_Struct):
+    def __init__(
+        self,
+        *,
+        peak_flops: float,
+        product_share: float,
+        memory_rate: float,
+        memory_share: float,
+        launch_s: float,
+        units: int,
+        tile_rows: int,
+        tile_columns: int,
+    ) -> None: ...
+
+class TrainingPlan(_Struct):
+    @property
+    def stages(self) -> list[dict[str, Any]]: ...
+    @property
+    def product_flops(self) -> float: ...
+    @property
+    def layer_flops(self) -> float: ...
+    @property
+    def micros(self) -> int: ...
+
+class TrainingRun(_Struct):
+    @property
+    def fidelity(self) -> Fidelity: ...
+    @property
+    def total_ps(self) -> int: ...
+    @property
+    def rows(self) -> dict[str, NDArray[np.int64]]: ...
+    @property
+    def split_ps(self) -> list[list[int]]: ...
+    @property
+    def sent_bytes(self) -> list[list[int]]: ...
+    @property
+    def links(self) -> dict[str, NDArray[np.int64]]: ...
+
+def plan_training(
+    graph: Graph,
+    chip: Chip,
+    tiles: TileModel | None,
+    gpu: Gpu | None,
+    strategy: Strategy,
+    batch: int,
+) -> TrainingPlan: ...
+def simulate_training(
+    plan: TrainingPlan, chip: Chip, fidelity: Fidelity | None, links: Links
+) -> TrainingRun: ...
+def forecast_training(plan: TrainingPlan, chip: Chip) -> int: ...
+def strategy_complaints(
+    strategy: Strategy, batch: int | None, devices: int | None
+) -> list[str]: ...
+def play_collectives(
+    chip: Chip, rows: Sequence[tuple[CollectiveKind, Sequence[int], int]], links: Links
+) -> NDArray[np.int64]: ...

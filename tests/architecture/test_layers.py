@@ -24,6 +24,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "shard": {"base", "ir", "chip", "tile", "cost"},
     "sim": {"base", "ir", "chip", "partition", "program"},
     "emulate": {"base", "ir", "chip", "partition", "program"},
+    "train": {"base", "ir", "chip", "partition", "tile", "cost", "shard", "sim"},
     "analyze": {"base", "program", "sim"},
     "compile": {
         "base", "ir", "chip", "partition", "tile", "cost", "program", "schedule", "shard", "sim",
@@ -39,6 +40,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "schedule": ("problem", "timing", "bound", "improve", "policies"),
     "sim": ("flows", "network", "play", "tasks"),
     "emulate": ("memory", "kernels", "machine"),
+    "train": ("", "work", "plan", "play"),
 }
 MOST_FILES = 30  # of a folder
 MOST_MODULES = 2  # modules that have a file of one name

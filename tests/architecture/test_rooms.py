@@ -12,6 +12,7 @@ A room is a folder of `python/elk`, or a module beside those folders. Layers, fr
     run                          simulated runs
     points                       axes, spaces and results of a sweep, by name
     plan                         plans: compiled, compared, changed
+    training                     models trained on clusters and tiles, in pipelines
     sweeps  figures  cli         many plans; the paper's figures; the command
 
 A module beside the rooms, such as `elk.timeline`, is a door: it gives what a room has the name that
@@ -34,7 +35,7 @@ MOST_ROOMS_OF_A_STEM = 2
 _LOW = {"_core", "errors", "limits", "base"}
 _READ = _LOW | {"tile", "chip", "frontend", "model"}
 _PLANNED = _READ | {"emulation", "document", "report", "run", "points"}
-_SWEPT = _PLANNED | {"models", "plan"}
+_SWEPT = _PLANNED | {"models", "plan", "training"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_core": set(),
     "errors": set(),
@@ -51,11 +52,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "run": _LOW | {"document", "report"},
     "points": _LOW | {"chip", "document", "report", "run"},
     "plan": _PLANNED,
+    "training": _LOW | {"tile", "chip", "frontend", "model", "report"},
     "sweeps": _SWEPT,
     "figures": _SWEPT | {"sweeps"},
     "cli": _SWEPT | {"sweeps", "figures"},
     "__main__": {"cli"},
     "chips": {"chip"},
+    "clusters": {"training"},
     "listing": {"document"},
     "onnx_backend": {"errors", "plan"},
     "program_file": {"document"},

@@ -21,6 +21,7 @@ Axes = dict[str, list[Any]]
 DOCS = Path(__file__).parents[2] / "docs"
 NUMBERS = (5, 6, 7, 8, 12, 16, 17, 18, 19, 20, 21, 22, 23, 24)
 OF_T10 = (12, 13, 16, 17, 18, 19, 20, 22, 23)
+OF_PALM = ("4", "table-5", "table-7", "6", "7", "9", "10", "12")
 # What the paper claims, as it prints it, by figure.
 CLAIMED = {
     "elk-17": {"1.87", "1.93", "1.37", "1.49", "94.84"},
@@ -41,6 +42,14 @@ CLAIMED = {
     "t10-20": {"faster at every number", "26 to 33"},
     "t10-22": {"3.1", "16.38"},
     "t10-23": {"slightly slower"},
+    "palm-4": {"less than 15", "114.3", "100.2", "96.6", "83.9", "51.1", "40"},
+    "palm-table-5": {"2.243e+04", "2830"},
+    "palm-table-7": {"7.346", "2.065", "1.124"},
+    "palm-6": {"within 5"},
+    "palm-7": {"50", "30"},
+    "palm-9": {"2"},
+    "palm-10": {"2", "4", "faster", "2 at least"},
+    "palm-12": {"3.08", "1.23"},
     "elk-table-2": {"66", "206", "58", "168", "123", "1928", "2216", "2269", "3808", "1521"},
 }
 
@@ -48,8 +57,10 @@ CLAIMED = {
 def test_the_registry_has_every_figure_and_table_of_the_papers() -> None:
     wanted = {f"elk-{number}" for number in NUMBERS} | {"elk-table-2"}
     wanted_of_t10 = {f"t10-{number}" for number in OF_T10}
+    wanted_of_palm = {f"palm-{number}" for number in OF_PALM}
     known = figures.figures()
-    assert set(known) >= wanted | wanted_of_t10
+    assert set(known) >= wanted | wanted_of_t10 | wanted_of_palm
+    assert {figure.name for figure in figures.of_page("palm")} == wanted_of_palm
     assert {figure.name for figure in figures.of_page("t10")} == wanted_of_t10
     assert [name for name, figure in known.items() if figure.name != name] == []
     assert all(figure.shows.endswith(".") for figure in known.values())
@@ -60,7 +71,7 @@ def test_a_wrong_name_is_refused_with_those_there_are() -> None:
         figures.get("elk-91")
 
 
-@pytest.mark.parametrize("page", ["elk", "t10"])
+@pytest.mark.parametrize("page", ["elk", "t10", "palm"])
 def test_a_page_has_every_claim_with_a_verdict(page: str) -> None:
     """A page is written by `elk paper run` with its name."""
     sections = (DOCS / f"{page}_figures.md").read_text(encoding="utf-8").split("\n## ")[1:]
@@ -206,7 +217,12 @@ def test_a_gpu_takes_what_its_peaks_leave() -> None:
 
 @pytest.mark.slow
 @few_then(
-    ["elk-6", "t10-17"], ["elk-6", "elk-12", "elk-22", *(f"t10-{number}" for number in OF_T10)]
+    ["elk-6", "t10-17", "palm-6"],
+    [
+        *("elk-6", "elk-12", "elk-22"),
+        *(f"t10-{number}" for number in OF_T10),
+        *(f"palm-{number}" for number in OF_PALM),
+    ],
 )
 def test_quick_figures_are_data_pictures_and_a_page(
     cases: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -222,7 +238,7 @@ def test_quick_figures_are_data_pictures_and_a_page(
         assert len(table)
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"</svg>" in (folder / f"{name}.svg").read_bytes()
-    for page in ("elk", "t10"):
+    for page in ("elk", "t10", "palm"):
         text = (tmp_path / f"{page}_figures.md").read_text(encoding="utf-8")
         count = sum(name.startswith(page) for name in printed)
         assert text.count("Made with --quick") == text.count(f"]({page}_figures/") == count

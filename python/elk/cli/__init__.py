@@ -27,6 +27,7 @@ _COMMANDS = {
     "model": "model_command",
     "shard": "shard_command",
     "trace": "trace_command",
+    "train": "train_command",
     "fit": "fit_command",
     "doctor": "doctor_command",
     "paper": "paper_command",

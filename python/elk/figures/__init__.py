@@ -10,7 +10,7 @@ from elk.base.choices import one_of
 if TYPE_CHECKING:
     from elk.figures.figure import PaperFigure
 
-# Modules that have a tuple `FIGURES`, in the order of ELK's paper, then of T10's.
+# Modules that have a tuple `FIGURES`, in the order of ELK's paper, then of T10's and PALM's.
 _MODULES: Final = (
     "tradeoffs",
     "accuracy",
@@ -25,6 +25,8 @@ _MODULES: Final = (
     "t10_memory",
     "t10_cores",
     "t10_llms",
+    "palm",
+    "palm_links",
 )
 
 

@@ -33,7 +33,14 @@ same chip, and `vgm` stands for compilers that see the cores' memories as one, s
 spreads every tensor evenly over all cores and runs each operator in rounds of load, compute and
 store. Nothing is tuned to the paper; a number within a tenth of its is called the same.
 """
-PAGES: Final = {"elk": _ELK, "t10": _T10}
+_PALM: Final = """# PALM's figures
+
+Tables and figures of the PALM paper (Fang et al. 2024), made again by ELK: every number here is
+printed by `elk paper run palm --out FOLDER`, which writes this page, and for each figure its data
+(CSV and Parquet) and its picture. Nothing is tuned to the paper or to what was measured; a number
+within a tenth of its is called the same.
+"""
+PAGES: Final = {"elk": _ELK, "t10": _T10, "palm": _PALM}
 """How the page of each paper begins; its figures are those of this `PaperFigure.page`."""
 _QUICK: Final = "Made with --quick: one layer, few points, nothing to hold against the paper."
 _NAMES: Final = ("claim", "paper", "ours", "verdict")

@@ -29,13 +29,15 @@ def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:
 def inputs_first(ops: Sequence[Op]) -> list[Op]:
     """`ops` with those in front that depend on nothing but the graph's inputs and constants.
 
-    Masks and position tables are then made before the first layer, not in the middle of it.
+    Masks and position tables are then made before the first layer, not in the middle of it. What
+    reads nothing, random numbers, stays where it is read: each layer has its own.
     """
     made: set[int] = set()
     early, late = [], []
     for op in ops:
         tensors = (*op.reads, *(index for index in op.indices if index is not None))
-        if all(t.home == "input" or t.data is not None or id(t) in made for t in tensors):
+        from_inputs = (t.home == "input" or t.data is not None or id(t) in made for t in tensors)
+        if tensors and all(from_inputs):
             made.update(id(t) for t in op.writes)
             early.append(op)
         else:

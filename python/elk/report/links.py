@@ -35,7 +35,7 @@ _KINDS: Final = (
 _OF_CORES: Final = 5  # the first of them belong to cores
 
 
-def link_table(run: _core.Run) -> pd.DataFrame:
+def link_table(run: _core.Run | _core.TrainingRun) -> pd.DataFrame:
     """One row a link or port: what it is, its ends, bytes, and how long it was busy.
 
     Raises:
@@ -61,7 +61,9 @@ def link_table(run: _core.Run) -> pd.DataFrame:
     return made.rename_axis("link")
 
 
-def plot_links(title: str, run: _core.Run, shape: Sequence[int], ax: Axes | None) -> Axes:
+def plot_links(
+    title: str, run: _core.Run | _core.TrainingRun, shape: Sequence[int], ax: Axes | None
+) -> Axes:
     """How much of its busiest link or port each core used, in rows and columns.
 
     Args:
@@ -112,7 +114,7 @@ def shape_of(chip: dict[str, Any]) -> tuple[int, int, int]:
     return rows, count // rows, 1
 
 
-def _counted(run: _core.Run) -> dict[str, NDArray[np.int64]]:
+def _counted(run: _core.Run | _core.TrainingRun) -> dict[str, NDArray[np.int64]]:
     if run.fidelity != _core.Fidelity.Flows:
         raise InvalidInputError(
             f"a run of fidelity {run.fidelity.name.lower()!r} does not tell sends apart, and so "
@@ -122,7 +124,9 @@ def _counted(run: _core.Run) -> dict[str, NDArray[np.int64]]:
     return run.links
 
 
-def _used(run: _core.Run, links: dict[str, NDArray[np.int64]]) -> NDArray[np.float64]:
+def _used(
+    run: _core.Run | _core.TrainingRun, links: dict[str, NDArray[np.int64]]
+) -> NDArray[np.float64]:
     """Bytes over what each link could have carried in the whole run."""
     most = links["bytes_per_s"] * (run.total_ps / _PS)
     used: NDArray[np.float64] = links["bytes"] / np.where(most > 0, most, 1.0)

@@ -38,14 +38,14 @@ void validate(const PlainTransfer& row, std::size_t number, std::int64_t cores) 
 }  // namespace
 
 std::vector<std::uint8_t> exclusive_resources(const MachineNetwork& network, const chip::Chip& chip,
-                                              Links links) {
+                                              Links links, bool memories) {
   std::vector<std::uint8_t> exclusive;
   if (links == Links::Shared) {
     return exclusive;
   }
   const bool one_port = chip.interconnect.node_ports.value_or(0) == 1;
   for (const Purpose purpose : purposes_of(network, chip)) {
-    const bool serves = purpose != Purpose::Sram && purpose != Purpose::Memory &&
+    const bool serves = purpose != Purpose::Sram && (purpose != Purpose::Memory || memories) &&
                         (purpose != Purpose::Port || one_port);
     exclusive.push_back(serves ? 1 : 0);
   }

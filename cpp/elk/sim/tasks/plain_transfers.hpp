@@ -16,9 +16,10 @@ namespace elk::sim {
 enum class Links : std::uint8_t { Shared, Exclusive };
 
 /// Of every resource of a network, whether `links` lets it serve one send after another: links and
-/// ports of the network do, memories and ports of SRAM never. Empty: none does.
+/// ports of the network do, memories if they are named, and ports of SRAM never. Empty: none does.
 [[nodiscard]] std::vector<std::uint8_t> exclusive_resources(const MachineNetwork& network,
-                                                            const chip::Chip& chip, Links links);
+                                                            const chip::Chip& chip, Links links,
+                                                            bool memories = false);
 
 /// Bytes from one core of a machine to another.
 struct PlainTransfer {

@@ -1,0 +1,1 @@
+"""Training: models on clusters and tiled accelerators, in pipelines of stages."""
