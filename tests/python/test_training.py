@@ -46,7 +46,7 @@ def test_steps_of_megatron_take_as_long_as_measured() -> None:
         assert all(stage.memory_bytes <= stage.capacity for stage in training.stages)
         run = training.simulate(fidelity="symmetric")
         errors.append(abs(run.latency_s / row.step_s - 1))
-        assert abs(training.forecast_s / run.latency_s - 1) < 0.15
+        assert abs(training.forecast_s / run.latency_s - 1) < 0.05
     assert max(errors) <= 0.12
     assert np.mean(errors) <= 0.05
 
@@ -145,6 +145,8 @@ def test_a_pipeline_infers_without_backward_passes() -> None:
     strategy = elk.Strategy(pp=4, optimizer="none")
     model = elk.models.get("resnet-18")
     run = elk.train(model, "grayskull-e150", strategy, batch=8).simulate()
+    without = elk.models.get("nerf-t10")  # It has no dimension called batch.
+    assert elk.train(without, "tiny", elk.Strategy(), batch=2, bindings={"rows": 64}).batch == 2
     assert {row["kind"] for row in run.rows()} == {"forward", "send activations"}
     assert all(parts["backward"] == parts["update"] == 0 for parts in run.split_ps)
 

@@ -145,8 +145,8 @@ def train(
 
     Args:
         model: A forward pass, such as `elk.models.get(name, "train")`: a model from
-            `elk.load_model`, or what that takes. Its dimension `batch`, where it has one, is bound
-            to the micro-batch.
+            `elk.load_model`, or what that takes. Its dimension `batch` is bound to the micro-batch;
+            a model without one is that of a micro-batch as it is.
         machine: A chip, a cluster, the name of a preset of either, or the path of a file of
             either. Devices are the cores of a chip, and the GPUs of a cluster.
         strategy: How it is trained.
@@ -209,7 +209,12 @@ def _loaded(
             remedy="leave batch out of bindings",
         )
     if not isinstance(model, Model):
-        return load_model(model, bindings=given)
+        try:
+            return load_model(model, bindings=given)
+        except InvalidInputError as error:
+            if error.code != "unknown_symbol" or _MICRO in (bindings or {}):
+                raise
+        return load_model(model, bindings=bindings)  # It has no dimension `batch`.
     wrong = {key: size for key, size in given.items() if model.bindings.get(key, size) != size}
     if wrong:
         raise InvalidInputError(

@@ -97,6 +97,9 @@ class TrainingPlanner {
     for (const ChunkId c : first_ids<ChunkId>(job_.strategy.chunks)) {
       const PartId part = plan_.pipeline.part_of(number, c);
       add_chunk(parts[part], handed[part], stage, saved, held);
+      if (part == PartId{0}) {
+        stage.chunks[c].input = inputs_of(parts[part]);
+      }
     }
     const Bytes capacity = memory_of_device();
     const auto keep = [&](bool again) {
@@ -125,7 +128,6 @@ class TrainingPlanner {
         PartPlan{.units = {}, .saved = {0}, .input = {0}, .handed = handover_of(handed)});
     std::map<TensorId, Bytes> all;
     std::map<TensorId, Bytes> borders;
-    std::set<TensorId> inputs;
     for (const Unit& unit : part.units) {
       Work work = work_.of(unit.ops, job_.strategy.trains());
       Bytes of_unit{0};
@@ -136,9 +138,6 @@ class TrainingPlanner {
       add_borders(unit, work, borders);
       saved.largest_layer = std::max(saved.largest_layer, unit.layer ? of_unit : Bytes{0});
       saved.largest_kernel = std::max(saved.largest_kernel, work.largest);
-      for (const OpId op : unit.ops) {
-        add_inputs(graph_.ops[op], inputs);
-      }
       chunk.units.push_back(planned(unit, std::move(work), held));
       stage.gathered_layer = std::max(stage.gathered_layer, chunk.units.back().weights);
     }
@@ -151,9 +150,21 @@ class TrainingPlanner {
     };
     saved.all.push_back(sum(all));
     saved.borders.push_back(sum(borders));
-    for (const TensorId input : inputs) {
-      chunk.input += ir::bytes(graph_.tensors[input]);
+  }
+
+  /// What the first part reads of the graph's inputs.
+  [[nodiscard]] Bytes inputs_of(const ModelPart& part) const {
+    std::set<TensorId> inputs;
+    for (const Unit& unit : part.units) {
+      for (const OpId op : unit.ops) {
+        add_inputs(graph_.ops[op], inputs);
+      }
     }
+    Bytes total{0};
+    for (const TensorId input : inputs) {
+      total += ir::bytes(graph_.tensors[input]);
+    }
+    return total;
   }
 
   /// What is kept of a unit whose activations are made again: what it reads of other units.

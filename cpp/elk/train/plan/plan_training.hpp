@@ -61,7 +61,7 @@ struct StageHandover {
 struct PartPlan {
   std::vector<UnitPlan> units;
   Bytes saved;  // of one micro-batch in flight
-  Bytes input;  // read from memory, of the graph's inputs
+  Bytes input;  // what the first part reads from memory, of the graph's inputs
   StageHandover handed;
 };
 

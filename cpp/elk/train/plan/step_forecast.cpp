@@ -7,23 +7,22 @@
 namespace elk::train {
 namespace {
 
-/// The rate at which devices of a ring of so many reach the next.
-double ring_rate(const chip::Chip& chip, std::int64_t devices) {
-  const bool leaves = devices > chip.core.count && chip.inter_chip;
-  return leaves ? std::min(chip.interconnect.link_rate, chip.inter_chip->rate)
-                : chip.interconnect.link_rate;
-}
-
+/// What a ring of `parts` among so many devices takes for each turn around it, moving all of
+/// `bytes` but one part.
 Picoseconds ring_time(const chip::Chip& chip, std::int64_t devices, std::int64_t parts,
-                      double bytes) {
-  const double share = static_cast<double>(parts - 1) / static_cast<double>(parts);
-  return to_picoseconds({share * bytes / ring_rate(chip, devices)});
+                      double bytes, double turns) {
+  const bool leaves = devices > chip.core.count && chip.inter_chip;
+  const double rate = leaves ? std::min(chip.interconnect.link_rate, chip.inter_chip->rate)
+                             : chip.interconnect.link_rate;
+  const double sync =
+      leaves ? chip.inter_chip->sync_latency.value : chip.interconnect.sync_latency.value;
+  const auto steps = static_cast<double>(parts - 1);
+  return to_picoseconds({turns * steps * ((bytes / static_cast<double>(parts) / rate) + sync)});
 }
 
 Picoseconds memory_time(const chip::Chip& chip, const DramTraffic& traffic) {
   const double rate = chip.hbm->rate / static_cast<double>(chip.core.count);
-  return to_picoseconds(
-      {static_cast<double>(std::max(traffic.read, traffic.written).value) / rate});
+  return to_picoseconds({static_cast<double>((traffic.read + traffic.written).value) / rate});
 }
 
 /// What the passes of one micro-batch take on a stage.
@@ -52,10 +51,10 @@ Picoseconds update_time(const TrainingPlan& plan, const chip::Chip& chip, const 
   double bytes = 0.0;
   for (const PartPlan& part : stage.chunks) {
     for (const UnitPlan& unit : part.units) {
-      bytes += 2.0 * static_cast<double>(unit.weights.value);
+      bytes += static_cast<double>(unit.weights.value);
     }
   }
-  return own + ring_time(chip, plan.strategy.tp * plan.strategy.dp, plan.strategy.dp, bytes);
+  return own + ring_time(chip, plan.strategy.tp * plan.strategy.dp, plan.strategy.dp, bytes, 2.0);
 }
 
 }  // namespace
@@ -73,7 +72,7 @@ Picoseconds about(const TrainingPlan& plan, const chip::Chip& chip, const SramUs
     }
     const bool twice = step.exchange->kind == RingKind::AllReduce;
     total += ring_time(chip, plan.strategy.tp, step.exchange->cut.parts,
-                       (twice ? 2.0 : 1.0) * static_cast<double>(step.exchange->bytes.value));
+                       static_cast<double>(step.exchange->bytes.value), twice ? 2.0 : 1.0);
   }
   return total;
 }

@@ -1,8 +1,19 @@
 #include "elk/train/play/step_bodies.hpp"
 
+#include <algorithm>
+
 #include "elk/base/rounding.hpp"
+#include "elk/sim/flows/share.hpp"
 
 namespace elk::train {
+namespace {
+
+/// In how many sends so many bytes go, as one bears only so much.
+std::int64_t sends_of(Bytes bytes) {
+  return std::max<std::int64_t>(1, ceil_div(bytes.value, sim::kMostFlowBytes));
+}
+
+}  // namespace
 
 StepBodies::StepBodies(const TrainingPlan& plan, const chip::Chip& chip,
                        const sim::MachineNetwork& network, sim::TaskGraph& graph)
@@ -24,8 +35,17 @@ StagePiece StepBodies::read(PipelineStageId stage, Bytes bytes, TimePart part) {
 
 StagePiece StepBodies::moving(PipelineStageId stage, Picoseconds compute, DramTraffic traffic,
                               TimePart part) {
-  StagePiece piece{
-      .body = std::nullopt, .lead = {0}, .compute = compute, .times = 1, .part = part, .sent = {0}};
+  // What is too much for one send goes in several, with a share of the computation each.
+  const std::int64_t times = sends_of(std::max(traffic.read, traffic.written));
+  traffic = {.read = {ceil_div(traffic.read.value, times)},
+             .written = {ceil_div(traffic.written.value, times)}};
+  compute = {ceil_div(compute.value, times)};
+  StagePiece piece{.body = std::nullopt,
+                   .lead = {0},
+                   .compute = compute,
+                   .times = times,
+                   .part = part,
+                   .sent = {0}};
   const bool alone = traffic.read <= Bytes{0} && traffic.written <= Bytes{0};
   if (alone && !movements_.network().blocks()) {  // Nobody else uses the port of a core.
     return piece;
@@ -101,12 +121,14 @@ StagePiece StepBodies::pass(PipelineStageId from, PipelineStageId to, Bytes byte
   });
 }
 
-StagePiece StepBodies::sending(const BodyKey& key, std::int64_t turns, TimePart part,
+StagePiece StepBodies::sending(BodyKey key, std::int64_t turns, TimePart part,
                                const std::function<std::vector<DeviceSend>()>& sends) {
+  const std::int64_t times = sends_of(key.bytes);
+  key.bytes = {ceil_div(key.bytes.value, times)};
   StagePiece piece{.body = std::nullopt,
                    .lead = {0},
                    .compute = {0},
-                   .times = key.bytes > Bytes{0} ? turns : 0,
+                   .times = key.bytes > Bytes{0} ? turns * times : 0,
                    .part = part,
                    .sent = key.bytes};
   if (piece.times <= 0) {

@@ -88,7 +88,7 @@ class StepBodies {
   [[nodiscard]] sim::Body computing(const StageDevices& devices, Picoseconds compute,
                                     DramTraffic traffic);
   /// `turns` times what `sends` says, unless nothing is sent.
-  [[nodiscard]] StagePiece sending(const BodyKey& key, std::int64_t turns, TimePart part,
+  [[nodiscard]] StagePiece sending(BodyKey key, std::int64_t turns, TimePart part,
                                    const std::function<std::vector<DeviceSend>()>& sends);
 
   const TrainingPlan& plan_;
