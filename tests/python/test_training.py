@@ -145,7 +145,7 @@ def test_a_pipeline_infers_without_backward_passes() -> None:
     strategy = elk.Strategy(pp=4, optimizer="none")
     model = elk.models.get("resnet-18")
     run = elk.train(model, "grayskull-e150", strategy, batch=8).simulate()
-    without = elk.models.get("nerf-t10")  # It has no dimension called batch.
+    without = elk.models.get("nerf-t10")  # NeRF has no dimension called batch.
     assert elk.train(without, "tiny", elk.Strategy(), batch=2, bindings={"rows": 64}).batch == 2
     assert {row["kind"] for row in run.rows()} == {"forward", "send activations"}
     assert all(parts["backward"] == parts["update"] == 0 for parts in run.split_ps)

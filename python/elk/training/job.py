@@ -214,7 +214,7 @@ def _loaded(
         except InvalidInputError as error:
             if error.code != "unknown_symbol" or _MICRO in (bindings or {}):
                 raise
-        return load_model(model, bindings=bindings)  # It has no dimension `batch`.
+        return load_model(model, bindings=bindings)  # The model has no dimension `batch`.
     wrong = {key: size for key, size in given.items() if model.bindings.get(key, size) != size}
     if wrong:
         raise InvalidInputError(

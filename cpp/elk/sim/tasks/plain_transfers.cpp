@@ -45,9 +45,9 @@ std::vector<std::uint8_t> exclusive_resources(const MachineNetwork& network, con
   }
   const bool one_port = chip.interconnect.node_ports.value_or(0) == 1;
   for (const Purpose purpose : purposes_of(network, chip)) {
-    const bool serves = purpose != Purpose::Sram && (purpose != Purpose::Memory || memories) &&
-                        (purpose != Purpose::Port || one_port);
-    exclusive.push_back(serves ? 1 : 0);
+    const bool shares = purpose == Purpose::Sram || (purpose == Purpose::Memory && !memories) ||
+                        (purpose == Purpose::Port && !one_port);
+    exclusive.push_back(shares ? 0 : 1);
   }
   return exclusive;
 }

@@ -1,7 +1,6 @@
 #include "elk/train/work/group_work.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "elk/base/rounding.hpp"
@@ -10,28 +9,12 @@
 namespace elk::train {
 namespace {
 
-/// The function without what says how its operands lie: "mul" of "mul/scalar".
-std::string_view base_of(const ir::Op& op) {
-  return std::string_view(op.function).substr(0, op.function.find('/'));
-}
-
-std::int64_t reads_of(const ir::Op& op) {
-  return std::ranges::count(op.operands, ir::Access::Read, &ir::Operand::access);
-}
-
-/// Whether gradients pass an elementwise op without any of its values and without a change.
-bool passes_gradients(const ir::Op& op) {
-  static const std::set<std::string_view> kSums = {"add", "sub", "cast", "copy", "identity"};
-  return kSums.contains(base_of(op));
-}
-
-/// Whether gradients of an elementwise op need none of its values: sums, and products with a
-/// number.
-bool is_linear(const ir::Op& op) {
-  const std::string_view base = base_of(op);
-  const bool by_number = (base == "mul" || base == "div") && reads_of(op) == 1 &&
-                         (base == "mul" || op.constants != std::vector<std::int32_t>{0});
-  return passes_gradients(op) || base == "neg" || by_number;
+Bytes sum_of(const std::map<TensorId, Bytes>& sizes) {
+  Bytes sum{0};
+  for (const auto& one : sizes) {
+    sum += one.second;
+  }
+  return sum;
 }
 
 /// Writes down what one group of ops does.
@@ -250,20 +233,19 @@ class GroupWriter {
   void write_elementwise() {
     DeviceKernel kernel = pass_kernel({0}, {0}, {0});
     std::map<TensorId, Bytes> outside;  // activations that it reads
-    std::set<TensorId> read;
+    std::map<TensorId, Bytes> weights;
     for (const OpId id : group_.ops) {
       kernel.on_core += local_.called(id);
       for (const ir::Operand& one : op(id).operands) {
         if (one.access == ir::Access::Write) {
           kernel.output += is_read_outside(one.tensor) ? local_.bytes(id, one) : Bytes{0};
-        } else if (!made_.contains(one.tensor) && read.insert(one.tensor).second) {
-          (is_weight(one.tensor) ? kernel.weight : kernel.input) += local_.bytes(id, one);
-          if (!is_weight(one.tensor)) {
-            outside[one.tensor] = local_.bytes(id, one);
-          }
+        } else if (!made_.contains(one.tensor)) {
+          (is_weight(one.tensor) ? weights : outside).emplace(one.tensor, local_.bytes(id, one));
         }
       }
     }
+    kernel.input = sum_of(outside);
+    kernel.weight = sum_of(weights);
     const std::map<TensorId, Bytes> saved = saved_of_run(outside);
     for (const auto& [id, size] : saved) {
       kernel.output += made_.contains(id) ? size : Bytes{0};
@@ -286,24 +268,27 @@ class GroupWriter {
       const std::map<TensorId, Bytes>& outside) const {
     std::map<TensorId, Bytes> saved;
     for (const OpId id : group_.ops) {
-      const ir::Op& node = op(id);
-      if (!has_gradient(node.operands.back().tensor) || is_linear(node)) {
-        continue;
-      }
-      for (const ir::Operand& one : node.operands) {
-        const bool mask = tensor(one.tensor).dtype == ir::DType::Bool;
-        if (one.access == ir::Access::Write || is_weight(one.tensor) ||
-            (base_of(node) == "where" && !mask)) {
-          continue;
-        }
-        if (made_.contains(one.tensor) && !mask) {
-          saved.insert(outside.begin(), outside.end());
-        } else {
-          saved[one.tensor] = local_.bytes(id, one);
+      if (has_gradient(op(id).operands.back().tensor) && !is_linear(op(id))) {
+        for (const ir::Operand& one : op(id).operands) {
+          add_needed(id, one, outside, saved);
         }
       }
     }
     return saved;
+  }
+
+  void add_needed(OpId id, const ir::Operand& one, const std::map<TensorId, Bytes>& outside,
+                  std::map<TensorId, Bytes>& saved) const {
+    const bool mask = tensor(one.tensor).dtype == ir::DType::Bool;
+    const bool selected = kernel_of(op(id)) == "where" && !mask;
+    if (one.access == ir::Access::Write || is_weight(one.tensor) || selected) {
+      return;
+    }
+    if (made_.contains(one.tensor) && !mask) {
+      saved.insert(outside.begin(), outside.end());
+    } else {
+      saved[one.tensor] = local_.bytes(id, one);
+    }
   }
 
   void write_elementwise_gradients(const std::map<TensorId, Bytes>& outside,
@@ -325,9 +310,7 @@ class GroupWriter {
     if (!changes) {
       return;
     }
-    for (const auto& [id, size] : saved) {
-      kernel.input += size;
-    }
+    kernel.input += sum_of(saved);
     for (const auto& [id, size] : outside) {
       kernel.output += has_gradient(id) ? size : Bytes{0};
     }
@@ -362,18 +345,27 @@ class GroupWriter {
       gradients += has_gradient(one.tensor) ? size : Bytes{0};
     }
     forward(kernel);
+    if (has_gradient(node.operands.back().tensor)) {
+      write_other_gradient(id, gradients);
+    }
+  }
+
+  /// A pass over what a softmax or a norm saved, the gradient of its result and that of its input;
+  /// of anything else over the gradients of its result and of what it reads.
+  void write_other_gradient(OpId id, Bytes gradients) {
+    const ir::Op& node = op(id);
     const ir::Operand& result = node.operands.back();
-    if (!has_gradient(result.tensor)) {
+    const ir::Operand& input = node.operands[OperandId{0}];
+    const Bytes made = local_.bytes(id, result);
+    if (node.kind != ir::OpKind::Softmax && node.kind != ir::OpKind::Norm) {
+      backward(pass_kernel(made, gradients, local_.pass(id, result)));
       return;
     }
-    const Bytes made = local_.bytes(id, result);
-    const bool softmax = node.kind == ir::OpKind::Softmax;
-    const bool rows = softmax || node.kind == ir::OpKind::Norm;
-    const ir::Operand& input = node.operands[OperandId{0}];
-    backward(pass_kernel(rows ? made * 2 : made, rows ? made : gradients,
-                         rows ? local_.called(id) : local_.pass(id, result)));
-    if (rows) {
-      save(softmax ? result.tensor : input.tensor, softmax ? made : local_.bytes(id, input));
+    backward(pass_kernel(made * 2, made, local_.called(id)));
+    if (node.kind == ir::OpKind::Softmax) {
+      save(result.tensor, made);
+    } else {
+      save(input.tensor, local_.bytes(id, input));
     }
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "elk/base/table.hpp"
 
@@ -38,42 +40,84 @@ std::int64_t local_elements(const ir::Op& op, const OpCut& cut) {
   return elements;
 }
 
+/// Groups of which only products have several ops: those that share an activation.
+class SiblingGroups {
+ public:
+  SiblingGroups(const ir::Graph& graph, const TensorParallel& cuts) : graph_(graph), cuts_(cuts) {}
+
+  void add(OpId id) {
+    const ir::Op& op = graph_.ops[id];
+    if (KernelGroup* joined = sibling(id)) {
+      joined->ops.push_back(id);
+      return;
+    }
+    const bool product = op.kind == ir::OpKind::MatMul || op.kind == ir::OpKind::Conv;
+    const GroupKind other = is_elementwise(op) ? GroupKind::Elementwise : GroupKind::Other;
+    if (const std::optional<TensorId> activation = shared_activation(graph_, op)) {
+      readers_[*activation].push_back(groups_.size());
+    }
+    groups_.push_back({.ops = {id}, .kind = product ? GroupKind::Products : other});
+  }
+
+  [[nodiscard]] std::vector<KernelGroup> take() { return std::move(groups_); }
+
+ private:
+  /// The group that a product joins; null if there is none.
+  [[nodiscard]] KernelGroup* sibling(OpId id) {
+    const std::optional<TensorId> activation = shared_activation(graph_, graph_.ops[id]);
+    if (!activation) {
+      return nullptr;
+    }
+    for (const std::size_t place : readers_[*activation]) {
+      const OpId first = groups_[place].ops.front();
+      if (are_siblings(graph_.ops[first], cuts_.ops[first], graph_.ops[id], cuts_.ops[id])) {
+        return &groups_[place];
+      }
+    }
+    return nullptr;
+  }
+
+  const ir::Graph& graph_;
+  const TensorParallel& cuts_;
+  std::vector<KernelGroup> groups_;
+  std::map<TensorId, std::vector<std::size_t>> readers_;  // groups of products, by activation
+};
+
 }  // namespace
 
 bool is_elementwise(const ir::Op& op) {
   return op.kind == ir::OpKind::Elementwise || op.function == "random";
 }
 
+std::int64_t reads_of(const ir::Op& op) {
+  return std::ranges::count(op.operands, ir::Access::Read, &ir::Operand::access);
+}
+
+std::string_view kernel_of(const ir::Op& op) {
+  return std::string_view(op.function).substr(0, op.function.find('/'));
+}
+
+bool passes_gradients(const ir::Op& op) {
+  static const std::set<std::string_view> sums = {"add", "sub", "cast", "copy", "identity"};
+  return sums.contains(kernel_of(op));
+}
+
+bool is_linear(const ir::Op& op) {
+  const std::string_view base = kernel_of(op);
+  const bool by_number = (base == "mul" || base == "div") && reads_of(op) == 1 &&
+                         (base == "mul" || op.constants != std::vector<std::int32_t>{0});
+  return passes_gradients(op) || base == "neg" || by_number;
+}
+
 std::vector<KernelGroup> kernel_groups(const ir::Graph& graph, const TensorParallel& cuts,
                                        std::span<const OpId> ops) {
-  std::vector<KernelGroup> products_first;
-  std::map<TensorId, std::vector<std::size_t>> readers;  // groups of products, by activation
+  SiblingGroups siblings(graph, cuts);
   for (const OpId id : ops) {
-    const ir::Op& op = graph.ops[id];
-    const std::optional<TensorId> activation = shared_activation(graph, op);
-    KernelGroup* joined = nullptr;
-    if (activation) {
-      for (const std::size_t place : readers[*activation]) {
-        const OpId first = products_first[place].ops.front();
-        if (are_siblings(graph.ops[first], cuts.ops[first], op, cuts.ops[id])) {
-          joined = &products_first[place];
-        }
-      }
-      if (joined == nullptr) {
-        readers[*activation].push_back(products_first.size());
-      }
-    }
-    if (joined != nullptr) {
-      joined->ops.push_back(id);
-      continue;
-    }
-    const bool product = op.kind == ir::OpKind::MatMul || op.kind == ir::OpKind::Conv;
-    const GroupKind other = is_elementwise(op) ? GroupKind::Elementwise : GroupKind::Other;
-    products_first.push_back({.ops = {id}, .kind = product ? GroupKind::Products : other});
+    siblings.add(id);
   }
   std::vector<KernelGroup> groups;
   std::int64_t elements = -1;  // of the last group, if it is elementwise
-  for (KernelGroup& group : products_first) {
+  for (KernelGroup& group : siblings.take()) {
     const OpId id = group.ops.front();
     const bool elementwise = group.kind == GroupKind::Elementwise;
     const std::int64_t here = elementwise ? local_elements(graph.ops[id], cuts.ops[id]) : -1;
