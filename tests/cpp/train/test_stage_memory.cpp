@@ -37,8 +37,7 @@ StagePlan stage_of(std::vector<PartPlan> chunks) {
           .in_flight = 1,
           .recompute = false,
           .memory = {},
-          .sram = {},
-          .gathered_layer = {0}};
+          .sram = {}};
 }
 
 /// A stage drawn by chance whose parameters replicas share evenly.

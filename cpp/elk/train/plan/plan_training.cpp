@@ -31,7 +31,7 @@ class TrainingPlanner {
               .layer_flops = product_flops(true)} {}
 
   TrainingPlan plan() {
-    const std::vector<ModelPart> parts =
+    const Table<PartId, ModelPart> parts =
         parts_of(graph_, cuts_, job_.strategy, [this](const Unit& unit) { return cost(unit); });
     const Table<PartId, std::set<TensorId>> handed = handed_on(graph_, parts);
     Table<PipelineStageId, StageDevices> devices = devices_of_stages(job_.chip, job_.strategy);
@@ -90,8 +90,7 @@ class TrainingPlanner {
                     .in_flight = job_.strategy.trains() ? most_in_flight(passes) : 1,
                     .recompute = false,
                     .memory = {},
-                    .sram = {},
-                    .gathered_layer = {0}};
+                    .sram = {}};
     SavedBytes saved;
     std::set<TensorId> held;  // weights of the stage: several chunks may read one
     for (const ChunkId c : first_ids<ChunkId>(job_.strategy.chunks)) {
@@ -139,7 +138,6 @@ class TrainingPlanner {
       saved.largest_layer = std::max(saved.largest_layer, unit.layer ? of_unit : Bytes{0});
       saved.largest_kernel = std::max(saved.largest_kernel, work.largest);
       chunk.units.push_back(planned(unit, std::move(work), held));
-      stage.gathered_layer = std::max(stage.gathered_layer, chunk.units.back().weights);
     }
     const auto sum = [](const std::map<TensorId, Bytes>& bytes) {
       Bytes total{0};

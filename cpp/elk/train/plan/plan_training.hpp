@@ -72,7 +72,6 @@ struct StagePlan {
   bool recompute;
   StageMemory memory;
   SramUse sram;
-  Bytes gathered_layer;  // the weights of its largest unit, whole
 };
 
 /// A model that trains, or runs as a pipeline, on a machine.

@@ -44,23 +44,24 @@ class LoneBodies {
     LoneBody out{.machine = {.resources = {}, .refresh = machine_.refresh},
                  .exclusive = {},
                  .body = {},
-                 .key = {}};
+                 .key = {static_cast<std::int64_t>(body.sends().size())}};
     for (const sim::BodySend& send : body.sends()) {
       std::vector<sim::ResourceUse> uses;
       out.key.insert(out.key.end(), {send.bytes.value, send.tail.value, send.use_count});
       for (const sim::ResourceUse& use : body.uses_of(send)) {
-        uses.push_back({renumbered(use.resource, out), use.weight});
+        uses.push_back({renumbered(use.resource), use.weight});
         out.key.insert(out.key.end(), {uses.back().resource.value, use.weight});
       }
       std::ranges::sort(uses);
       out.body.send(send.bytes, send.tail, uses);
     }
     for (const sim::BodyCalls& calls : body.computations()) {
-      const sim::ResourceId port = renumbered(calls.port, out);
+      const sim::ResourceId port = renumbered(calls.port);
       out.key.insert(out.key.end(), {port.value, calls.alone.value});
       out.body.compute(port, calls.alone);
     }
     for (const sim::ResourceId used : used_) {
+      add(used, out);
       number_[used.index()] = -1;
     }
     used_.clear();
@@ -68,20 +69,24 @@ class LoneBodies {
   }
 
  private:
-  sim::ResourceId renumbered(sim::ResourceId id, LoneBody& out) {
+  sim::ResourceId renumbered(sim::ResourceId id) {
     std::int32_t& number = number_[id.index()];
     if (number < 0) {
       number = static_cast<std::int32_t>(used_.size());
       used_.push_back(id);
-      const sim::Resource& resource = machine_.resources[id.index()];
-      out.machine.resources.push_back(resource);
-      out.key.insert(out.key.end(), {resource.capacity.value, resource.refreshes ? 1 : 0});
-      if (!exclusive_.empty()) {
-        out.exclusive.push_back(exclusive_[id.index()]);
-        out.key.push_back(out.exclusive.back());
-      }
     }
     return sim::ResourceId{number};
+  }
+
+  void add(sim::ResourceId id, LoneBody& out) const {
+    const sim::Resource& resource = machine_.resources[id.index()];
+    const std::uint8_t exclusive = exclusive_.empty() ? 0 : exclusive_[id.index()];
+    out.machine.resources.push_back(resource);
+    out.key.insert(out.key.end(), {resource.capacity.value, resource.sustained.value,
+                                   resource.refreshes ? 1 : 0, exclusive});
+    if (!exclusive_.empty()) {
+      out.exclusive.push_back(exclusive);
+    }
   }
 
   const sim::Machine& machine_;

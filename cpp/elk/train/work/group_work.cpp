@@ -237,22 +237,29 @@ class GroupWriter {
     for (const OpId id : group_.ops) {
       kernel.on_core += local_.called(id);
       for (const ir::Operand& one : op(id).operands) {
-        if (one.access == ir::Access::Write) {
-          kernel.output += is_read_outside(one.tensor) ? local_.bytes(id, one) : Bytes{0};
+        const Bytes size = local_.bytes(id, one);
+        if (one.access == ir::Access::Write && is_read_outside(one.tensor)) {
+          kernel.output += size;
         } else if (!made_.contains(one.tensor)) {
-          (is_weight(one.tensor) ? weights : outside).emplace(one.tensor, local_.bytes(id, one));
+          (is_weight(one.tensor) ? weights : outside).emplace(one.tensor, size);
         }
       }
     }
     kernel.input = sum_of(outside);
     kernel.weight = sum_of(weights);
     const std::map<TensorId, Bytes> saved = saved_of_run(outside);
+    forward(with_saved(kernel, saved));
+    write_elementwise_gradients(outside, saved);
+  }
+
+  /// Saves what gradients of a run need; what the run itself makes of that it writes.
+  [[nodiscard]] DeviceKernel with_saved(DeviceKernel kernel,
+                                        const std::map<TensorId, Bytes>& saved) {
     for (const auto& [id, size] : saved) {
       kernel.output += made_.contains(id) ? size : Bytes{0};
       save(id, size);
     }
-    forward(kernel);
-    write_elementwise_gradients(outside, saved);
+    return kernel;
   }
 
   /// Whether ops of other groups read a tensor, or it leaves the model.

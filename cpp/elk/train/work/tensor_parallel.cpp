@@ -29,6 +29,14 @@ bool is_called(const ir::Axis& axis, const std::string& name) {
   return axis.name == name || axis.name == name + "_0";
 }
 
+Origin origin_of(const ir::Op& op, const Table<TensorId, Origin>& known) {
+  Origin origin = Origin::Nothing;
+  for (const ir::Operand& one : op.operands) {
+    origin = one.access == ir::Access::Read ? std::min(origin, known[one.tensor]) : origin;
+  }
+  return origin;
+}
+
 class GroupCutter {
  public:
   GroupCutter(const ir::Graph& graph, std::int64_t tp, const std::vector<OpDegrees>& degrees)
@@ -132,20 +140,24 @@ class GroupCutter {
   void follow(OpId id) {
     const ir::Op& op = graph_.ops[id];
     for (const OperandId i : op.operands.ids()) {
-      const ir::Operand& operand = op.operands[i];
-      if (operand.access == ir::Access::Write) {
-        continue;
-      }
-      for (const auto& [dim, cut] : out_.held[operand.tensor]) {
-        if (operand.indirect && operand.indirect->dim == dim) {
-          out_.ops[id].picked = out_.ops[id].picked.whole() ? cut : out_.ops[id].picked;
-          continue;
-        }
-        const std::optional<AxisId> axis = axis_along(id, i, dim, cut.parts);
-        if (axis && out_.ops[id].axes[*axis].whole() && is_free(id, cut)) {
-          out_.ops[id].axes[*axis] = cut;
+      if (op.operands[i].access == ir::Access::Read) {
+        for (const DimCut& held : out_.held[op.operands[i].tensor]) {
+          follow(id, i, held);
         }
       }
+    }
+  }
+
+  void follow(OpId id, OperandId i, const DimCut& held) {
+    const ir::Operand& operand = graph_.ops[id].operands[i];
+    OpCut& now = out_.ops[id];
+    if (operand.indirect && operand.indirect->dim == held.dim) {
+      now.picked = now.picked.whole() ? held.cut : now.picked;
+      return;
+    }
+    const std::optional<AxisId> axis = axis_along(id, i, held.dim, held.cut.parts);
+    if (axis && now.axes[*axis].whole() && is_free(id, held.cut)) {
+      now.axes[*axis] = held.cut;
     }
   }
 
@@ -328,6 +340,16 @@ class GroupCutter {
 
 }  // namespace
 
+std::vector<TensorId> written_by(const ir::Op& op) {
+  std::vector<TensorId> written;
+  for (const ir::Operand& one : op.operands) {
+    if (one.access == ir::Access::Write) {
+      written.push_back(one.tensor);
+    }
+  }
+  return written;
+}
+
 bool is_float(ir::DType dtype) {
   using enum ir::DType;
   return dtype == F64 || dtype == F32 || dtype == F16 || dtype == BF16 || dtype == F8;
@@ -341,15 +363,9 @@ Table<OpId, Origin> origins(const ir::Graph& graph) {
   }
   Table<OpId, Origin> result;
   for (const ir::Op& op : graph.ops) {
-    Origin origin = Origin::Nothing;
-    for (const ir::Operand& one : op.operands) {
-      origin = one.access == ir::Access::Read ? std::min(origin, known[one.tensor]) : origin;
-    }
-    result.push_back(origin);
-    for (const ir::Operand& one : op.operands) {
-      if (one.access == ir::Access::Write) {
-        known[one.tensor] = origin;
-      }
+    result.push_back(origin_of(op, known));
+    for (const TensorId written : written_by(op)) {
+      known[written] = result.back();
     }
   }
   return result;

@@ -46,6 +46,9 @@ struct OpCut {
 enum class Origin : std::uint8_t { Weights, Inputs, Nothing };
 [[nodiscard]] Table<OpId, Origin> origins(const ir::Graph& graph);
 
+/// The tensors that an op writes.
+[[nodiscard]] std::vector<TensorId> written_by(const ir::Op& op);
+
 /// Whether a weight of this type is trained.
 [[nodiscard]] bool is_float(ir::DType dtype);
 

@@ -17,16 +17,13 @@ void find_gradients(WorkFacts& facts) {
     facts.transient[t] = tensor.home == ir::Home::Input ? 1 : 0;
   }
   for (const OpId id : facts.graph.ops.ids()) {
-    const bool leads =
-        std::ranges::any_of(facts.graph.ops[id].operands, [&](const ir::Operand& one) {
-          return one.access == ir::Access::Read && facts.gradient[one.tensor] != 0;
-        });
-    for (const ir::Operand& one : facts.graph.ops[id].operands) {
-      if (one.access == ir::Access::Write) {
-        facts.gradient[one.tensor] =
-            leads && is_float(facts.graph.tensors[one.tensor].dtype) ? 1 : 0;
-        facts.transient[one.tensor] = origin[id] == Origin::Inputs ? 1 : 0;
-      }
+    const ir::Op& op = facts.graph.ops[id];
+    const bool leads = std::ranges::any_of(op.operands, [&facts](const ir::Operand& one) {
+      return one.access == ir::Access::Read && facts.gradient[one.tensor] != 0;
+    });
+    for (const TensorId t : written_by(op)) {
+      facts.gradient[t] = leads && is_float(facts.graph.tensors[t].dtype) ? 1 : 0;
+      facts.transient[t] = origin[id] == Origin::Inputs ? 1 : 0;
     }
   }
 }
