@@ -239,7 +239,7 @@ void bind_train(py::module_& m) {
                                return stages;
                              })
       .def_readonly("product_flops", &train::TrainingPlan::product_flops)
-      .def_readonly("layer_flops", &train::TrainingPlan::layer_flops)
+      .def_readonly("repeated_flops", &train::TrainingPlan::repeated_flops)
       .def_property_readonly("micros",
                              [](const train::TrainingPlan& plan) { return plan.pipeline.micros; });
   m.def(

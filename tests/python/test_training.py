@@ -141,6 +141,18 @@ def test_recomputation_is_chosen_where_memory_is_short() -> None:
     assert "recompute" in str(error.value.remedy)
 
 
+def test_a_part_without_layers_is_made_again_whole() -> None:
+    model = elk.models.get("resnet-18")
+    plain, again = (
+        elk.train(model, "dgx-a100", elk.Strategy(pp=2, recompute=recompute), batch=4)
+        for recompute in ("none", "full")
+    )
+    assert plain.stages[0].saved_bytes > again.stages[0].saved_bytes
+    run = again.simulate()
+    assert all(parts["recompute"] > 0 for parts in run.split_ps)
+    assert run.mfu < run.hfu <= 1.34 * run.mfu
+
+
 def test_a_pipeline_infers_without_backward_passes() -> None:
     strategy = elk.Strategy(pp=4, optimizer="none")
     model = elk.models.get("resnet-18")
@@ -221,11 +233,13 @@ def test_clusters_come_from_files_and_refuse_what_is_wrong(tmp_path: Path) -> No
     mine.write_text(preset.read_text().replace('"dgx-a100"', '"mine"'))
     assert elk.load_cluster(mine).devices == elk.clusters.get("dgx-a100").devices
     assert trained(mine, tp=2).machine.name == "mine"
-    mine.write_text(preset.read_text().replace('"80 GB"', "80").replace("count = 8", "count = 0"))
+    wrong = preset.read_text().replace('"80 GB"', "80").replace("count = 8", "count = 0")
+    mine.write_text(wrong.replace('"20 GB/s"', '"0 GB/s"'))
     with pytest.raises(elk.ChipFileError) as error:
         elk.load_cluster(mine)
     assert "gpu.count must be at least 1" in str(error.value)
     assert "gpu.memory_bytes must have a unit" in str(error.value)
+    assert "between.bytes_per_s must be above 0" in str(error.value)
     with pytest.raises(elk.InvalidInputError, match="dgx-a100"):
         elk.clusters.get("dgx-a10")
 

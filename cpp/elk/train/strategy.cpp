@@ -63,12 +63,11 @@ void check_batch(const Strategy& strategy, std::int64_t batch, StrategyComplaint
                      strategy.micro_batch),
                 batch);
   const std::int64_t micros = batch / strategy.dp / strategy.micro_batch;
-  found.require(micros <= tuning::kMostMicros, "batch",
-                text("have at most ", tuning::kMostMicros, " micro-batches"), batch);
-  if (divides && strategy.schedule == PipelineSchedule::Interleaved && strategy.pp >= 1) {
-    found.require(micros % strategy.pp == 0, "batch",
-                  text("have micro-batches in a multiple of pp, ", strategy.pp,
-                       ", for the interleaved schedule"),
+  found.require(micros <= tuning::kMostMicros, "batch / (dp * micro_batch)",
+                text("be at most ", tuning::kMostMicros), micros);
+  if (divides && strategy.schedule == PipelineSchedule::Interleaved) {
+    found.require(micros % strategy.pp == 0, "batch / (dp * micro_batch)",
+                  text("be a multiple of pp, ", strategy.pp, ", for the interleaved schedule"),
                   micros);
   }
 }
@@ -103,7 +102,7 @@ void check_stages(const Strategy& strategy, std::optional<std::int64_t> devices,
     const std::vector<CoreId>& cores = strategy.stages[subscript(s)].devices;
     const auto count = static_cast<std::int64_t>(cores.size());
     found.require(cores.empty() || s < strategy.pp, field,
-                  "name no cores from stages[pp] on, whose stages have some; it names", count);
+                  "name no cores: the first pp parts do, for their stages", count);
     found.require(cores.empty() || count == strategy.tp * strategy.dp, field,
                   text("name tp * dp cores, ", strategy.tp * strategy.dp), count);
     for (const CoreId core : cores) {

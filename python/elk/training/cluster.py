@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from elk.base import quantity
 from elk.chip.check import ChipError, complaints_of_pydantic
@@ -43,6 +43,7 @@ def _above_zero(value: float) -> float:
 
 _Share = Annotated[float, BeforeValidator(_share)]
 _Positive = Annotated[Count, BeforeValidator(_positive)]
+_Speed = Annotated[Rate, AfterValidator(_above_zero)]
 
 
 class ClusterGpu(Table):
@@ -61,9 +62,9 @@ class ClusterGpu(Table):
     """
 
     count: _Positive = Field(examples=[8])
-    flops_per_s: _Flops = Field(examples=["312 TFLOP/s"])
-    memory_bytes: Size = Field(examples=["80 GB"])
-    memory_bytes_per_s: Rate = Field(examples=["2039 GB/s"])
+    flops_per_s: Annotated[_Flops, AfterValidator(_above_zero)] = Field(examples=["312 TFLOP/s"])
+    memory_bytes: Annotated[Size, AfterValidator(_above_zero)] = Field(examples=["80 GB"])
+    memory_bytes_per_s: _Speed = Field(examples=["2039 GB/s"])
     units: _Positive = Field(examples=[108])
     tile: tuple[_Positive, _Positive] = Field(examples=[[256, 128]])
     product_share: _Share = Field(examples=[0.74])
@@ -79,7 +80,7 @@ class ClusterLinks(Table):
         latency_s: What a step of a collective takes besides.
     """
 
-    bytes_per_s: Rate = Field(examples=["235 GB/s"])
+    bytes_per_s: _Speed = Field(examples=["235 GB/s"])
     latency_s: Time = Field(examples=["5 us"])
 
 

@@ -59,7 +59,7 @@ def play_collectives(
 
     Example:
         >>> elk.play_collectives("palm-wafer", [("all_reduce", range(4), 8_000_000)])
-        [1.1736e-05]
+        [1.173675e-05]
     """
     how = LINKS[one_of("links", links, tuple(LINKS))]
     rows = [_row(number, row) for number, row in enumerate(collectives)]

@@ -22,7 +22,7 @@ class Stage:
 
     Attributes:
         ops: Ids of its operators, in the order of its parts.
-        layers: Repeated layers among them.
+        layers: Layers that the model repeats; a part without any counts as one.
         devices: Cores or GPUs, replica by replica.
         parameters: Weights, counted.
         in_flight: Chunks of micro-batches that have gone forward and not yet backward, at most.
@@ -90,12 +90,7 @@ class TrainingFacts:
     @property
     def repeated_flops(self) -> float:
         """Products of a step that are computed again because nothing kept their results."""
-        layers = sum(stage.layers for stage in self.stages)
-        again = sum(stage.layers for stage in self.stages if stage.recompute)
-        if not again:
-            return 0.0
-        share = self._plan.layer_flops * again / layers
-        return share * self.micro_batches * self.strategy.dp
+        return self._plan.repeated_flops * self.micro_batches * self.strategy.dp
 
 
 def _stage(row: Mapping[str, Any]) -> Stage:

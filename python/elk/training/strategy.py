@@ -58,7 +58,8 @@ class Strategy:
         zero: What replicas share: 0 nothing, 1 the optimizer's state, 2 gradients too, 3 weights
             too.
         recompute: What is made again in the backward pass: `none`, `full` (all but the inputs of
-            layers), or `auto`, full on stages whose memory would not hold it.
+            layers, and of parts without layers), or `auto`, full on stages whose memory would not
+            hold it.
         optimizer: `adam`, `sgd`, or `none` for a pipeline that infers.
         overlap: What runs beside computation: `dp`, gradients of replicas, `pp`, hand-overs between
             stages; none of them unless named.

@@ -27,8 +27,8 @@ class TrainingPlanner {
               .pipeline = pipeline_of(job.strategy, job.batch),
               .stages = {},
               .gpu = job.gpu,
-              .product_flops = product_flops(false),
-              .layer_flops = product_flops(true)} {}
+              .product_flops = 0.0,
+              .repeated_flops = 0.0} {}
 
   TrainingPlan plan() {
     const Table<PartId, ModelPart> parts =
@@ -58,15 +58,13 @@ class TrainingPlanner {
     return std::optional<CoreCalls>(std::in_place, job.graph, job.chip, *job.tiles);
   }
 
-  [[nodiscard]] double product_flops(bool layers) const {
-    const std::optional<ir::Repeat> repeated = layers_of(graph_);
+  /// Of products, on all devices that share them.
+  [[nodiscard]] double product_flops(const std::vector<OpId>& ops) const {
     double flops = 0.0;
-    for (const OpId id : graph_.ops.ids()) {
-      const ir::Op& op = graph_.ops[id];
-      const bool counts = !layers || layer_of(repeated, id);
-      if (counts && (op.kind == ir::OpKind::MatMul || op.kind == ir::OpKind::Conv)) {
-        flops += static_cast<double>(op.flops);
-      }
+    for (const OpId id : ops) {
+      const ir::OpKind kind = graph_.ops[id].kind;
+      const bool product = kind == ir::OpKind::MatMul || kind == ir::OpKind::Conv;
+      flops += product ? static_cast<double>(graph_.ops[id].flops) : 0.0;
     }
     return flops;
   }
@@ -118,6 +116,13 @@ class TrainingPlanner {
                   .weights = memory.weights + memory.gradients + memory.optimizer,
                   .activations = memory.activations + saved.largest_kernel};
     check(number, memory);
+    for (const PartPlan& part : stage.chunks) {
+      for (const UnitPlan& unit : part.units) {
+        const double flops = product_flops(unit.ops);
+        plan_.product_flops += flops;
+        plan_.repeated_flops += stage.recompute && unit.layer ? flops : 0.0;
+      }
+    }
     plan_.stages.push_back(std::move(stage));
   }
 

@@ -81,7 +81,7 @@ struct TrainingPlan {
   Table<PipelineStageId, StagePlan> stages;
   std::optional<Gpu> gpu;  // absent: devices are cores, with the times of their tile model
   double product_flops;    // of the forward pass of one micro-batch, whole model
-  double layer_flops;      // products of layers alone
+  double repeated_flops;   // products that the backward pass computes again
 };
 
 /// What is to be trained, and on what.

@@ -8,14 +8,14 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
+#include "elk/train/plan/layers.hpp"
 #include "elk/train/work/kernel_groups.hpp"
 
 namespace elk::train {
 namespace {
 
 /// What layers are: the same ops stand in each.
-std::vector<Unit> by_layer(const ir::Graph& graph, std::span<const OpId> ops) {
-  const std::optional<ir::Repeat> layers = layers_of(graph);
+std::vector<Unit> by_layer(const std::optional<ir::Repeat>& layers, std::span<const OpId> ops) {
   std::vector<Unit> units;
   std::optional<std::int32_t> last;
   for (const OpId op : ops) {
@@ -27,30 +27,6 @@ std::vector<Unit> by_layer(const ir::Graph& graph, std::span<const OpId> ops) {
     units.back().ops.push_back(op);
   }
   return units;
-}
-
-/// Bytes made before each op, of weights or what they lead to, that it or a later one reads.
-Table<OpId, Bytes> bytes_passing(const ir::Graph& graph) {
-  const Table<OpId, Origin> origin = origins(graph);
-  Table<TensorId, OpId> maker(graph.tensors.size(), OpId::none);
-  Table<TensorId, OpId> last(graph.tensors.size(), OpId::none);
-  for (const OpId op : graph.ops.ids()) {
-    for (const ir::Operand& one : graph.ops[op].operands) {
-      const bool made = one.access == ir::Access::Write && origin[op] != Origin::Inputs;
-      (made ? maker : last)[one.tensor] = op;
-    }
-  }
-  Table<OpId, Bytes> change(graph.ops.size() + 1, Bytes{0});
-  for (const TensorId tensor : graph.tensors.ids()) {
-    if (maker[tensor] != OpId::none && last[tensor] > maker[tensor]) {
-      change[maker[tensor] + 1] += ir::bytes(graph.tensors[tensor]);
-      change[last[tensor] + 1] -= ir::bytes(graph.tensors[tensor]);
-    }
-  }
-  for (OpId op{1}; op < change.end_id(); ++op) {
-    change[op] += change[op - 1];
-  }
-  return change;
 }
 
 /// Ops that are not made of inputs alone, in order.
@@ -187,9 +163,10 @@ class GivenParts {
         part_(graph.ops.size(), PartId::none) {}
 
   Table<PartId, ModelPart> read() {
+    const std::optional<ir::Repeat> layers = layers_of(graph_);
     Table<PartId, ModelPart> parts;
     for (const GivenStage& given : strategy_.stages) {
-      parts.push_back({.units = by_layer(graph_, ops_of(given, parts.end_id()))});
+      parts.push_back({.units = by_layer(layers, ops_of(given, parts.end_id()))});
     }
     check_order();
     return parts;
@@ -250,6 +227,15 @@ class GivenParts {
   Table<OpId, PartId> part_;  // of each op that is named
 };
 
+/// All of a part without layers as one, to be made again as a whole.
+Unit as_layer(const ModelPart& part) {
+  Unit whole{.ops = {}, .layer = true};
+  for (const Unit& unit : part.units) {
+    whole.ops.insert(whole.ops.end(), unit.ops.begin(), unit.ops.end());
+  }
+  return whole;
+}
+
 /// Notes for an op of `part` what parts before hand it, and where its results are made.
 void hand_on(const ir::Op& op, PartId part, Table<TensorId, PartId>& made,
              Table<PartId, std::set<TensorId>>& handed) {
@@ -275,36 +261,9 @@ void forget(const ir::Op& op, Table<TensorId, PartId>& made) {
 
 }  // namespace
 
-std::optional<ir::Repeat> layers_of(const ir::Graph& graph) {
-  if (!graph.repeat) {
-    return std::nullopt;
-  }
-  const ir::Repeat& found = *graph.repeat;
-  const Table<OpId, OpId> alike = ir::equal_ops(graph);
-  const Table<OpId, Bytes> passing = bytes_passing(graph);
-  const OpId end = found.begin + (found.period * found.count);
-  ir::Repeat best = found;
-  for (std::int32_t k = 1; k < found.period && end + (k - 1) < graph.ops.end_id(); ++k) {
-    if (alike[end + (k - 1)] != alike[found.begin + (k - 1)]) {
-      break;
-    }
-    const OpId begin = found.begin + k;
-    if (passing[begin + found.period] < passing[best.begin + found.period]) {
-      best.begin = begin;
-    }
-  }
-  return best;
-}
-
-std::optional<std::int32_t> layer_of(const std::optional<ir::Repeat>& layers, OpId op) {
-  const bool inside =
-      layers && op >= layers->begin && op < layers->begin + (layers->period * layers->count);
-  return inside ? std::optional((op - layers->begin) / layers->period) : std::nullopt;
-}
-
 std::vector<Unit> units_of(const ir::Graph& graph, const TensorParallel& cuts, std::int64_t parts) {
   const std::vector<OpId> body = body_of(graph);
-  std::vector<Unit> units = by_layer(graph, body);
+  std::vector<Unit> units = by_layer(layers_of(graph), body);
   if (static_cast<std::int64_t>(units.size()) >= parts) {
     return units;
   }
@@ -363,6 +322,9 @@ Table<PartId, ModelPart> parts_of(const ir::Graph& graph, const TensorParallel& 
   }
   const InputMaker maker(graph);
   for (ModelPart& part : parts) {
+    if (std::ranges::none_of(part.units, &Unit::layer)) {
+      part.units = {as_layer(part)};
+    }
     maker.complete(part);
   }
   return parts;

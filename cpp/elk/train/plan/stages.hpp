@@ -20,14 +20,8 @@ namespace elk::train {
 /// Consecutive ops that stay on one stage: a layer, or what stands before or behind all layers.
 struct Unit {
   std::vector<OpId> ops;
-  bool layer;  // one of those that the graph repeats
+  bool layer;  // one of those that the graph repeats; a part without any is one
 };
-
-/// The layers of a graph: what it repeats, begun where the fewest bytes pass from one to the next.
-[[nodiscard]] std::optional<ir::Repeat> layers_of(const ir::Graph& graph);
-/// The number of the layer in which an op stands; none: it is before or behind all of them.
-[[nodiscard]] std::optional<std::int32_t> layer_of(const std::optional<ir::Repeat>& layers,
-                                                   OpId op);
 
 /// What a part of the model, a chunk of a stage, computes.
 struct ModelPart {
