@@ -78,7 +78,7 @@ MEASURED: Final = (
 # Samples a second, in PALM's Table VII.
 WAFER: Final = {"18B": 7.3457, "76B": 2.0652, "145B": 1.1238}
 PRESET: Final = "palm-wafer"
-_ENDLESS: Final = "64 GiB"  # SRAM of a core that holds all of a stage
+_ENDLESS: Final = "4 TiB"  # SRAM of a core: more than any stage needs
 _CORES: Final = 16  # of a die
 _MICROS: Final = 21
 # Samples a second, tokens, and stages of ELK's pipeline.

@@ -106,6 +106,7 @@ def contention(study: Study) -> Made:
         for (links, size), own in table.groupby(["links", "bytes"]):
             label = f"{links}, {int(str(size)) // _MB} MB"
             ax.plot(own["tasks"], _PERCENT * own["alone_less"], "o-", label=label)
+        ax.set_xticks(range(1, len(_TASKS) + 1))
         ax.set(xlabel="tasks at once", ylabel="analytic model is less by (%)")
         ax.legend(fontsize="small")
 
@@ -180,7 +181,8 @@ def mappings(study: Study) -> Made:
                 ax.plot(
                     line["tp"], line["samples_per_s"], "o-", label=f"{mapping[0]}, {mapping[1]}"
                 )
-            ax.set(title=f"{title[0]}, {title[1]}", xlabel="tp", xscale="log", ylabel="samples/s")
+            ax.set(title=f"{title[0]}, {title[1]}", xlabel="tp", ylabel="samples/s")
+            ax.set_xscale("log", base=2)
         ax.legend(fontsize="small")
 
     return Made(
@@ -243,7 +245,8 @@ def occupancy(study: Study) -> Made:
             ):
                 for mapping, line in own.groupby(["layout", "groups"]):
                     ax.plot(line["tp"], line[column], "o-", label=f"{mapping[0]}, {mapping[1]}")
-                ax.set(title=f"{sram} SRAM", xlabel="tp", xscale="log", ylabel=label)
+                ax.set(title=f"{sram} SRAM", xlabel="tp", ylabel=label)
+                ax.set_xscale("log", base=2)
         ax.legend(fontsize="small")
 
     return Made(
