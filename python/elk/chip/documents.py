@@ -68,6 +68,23 @@ class Document:
         known = (self.lines.get(path[:length]) for length in range(len(path), 0, -1))
         return next((line for line in known if line), 1)
 
+    def tables(self, schema: str) -> dict[str, Any]:
+        """What the file holds besides its schema.
+
+        Raises:
+            InvalidInputError: `kind.error`: the file is of another schema than this one.
+        """
+        tables = dict(self.data)
+        given = tables.pop("schema", None)
+        if given == schema:
+            return tables
+        found = "is missing" if given is None else f"must be {schema!r}, got {given!r}"
+        raise self.kind.error(
+            f"schema {found}",
+            place=self.place(("schema",)),
+            remedy=f'write schema = "{schema}" first',
+        )
+
     def error(self, complaints: list[FieldComplaint]) -> InvalidInputError:
         """What is wrong in the file, in the order of its lines."""
         ordered = sorted(complaints, key=lambda complaint: self.line(complaint.path))

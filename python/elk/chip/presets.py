@@ -10,7 +10,7 @@ from elk.chip.check import ChipError, complaints_about_bare_numbers, nearest
 from elk.chip.chip import Chip
 from elk.chip.documents import Document, read_document
 from elk.chip.tables import SCHEMA
-from elk.errors import ChipFileError, InvalidInputError
+from elk.errors import InvalidInputError
 
 _PRESETS = Path(__file__).parents[1] / "data" / "chips"
 
@@ -70,8 +70,7 @@ def load_chip(path: str | PathLike[str]) -> Chip:
             file, line and field.
     """
     document = read_document(Path(fspath(path)))
-    tables = dict(document.data)
-    _check_schema(document, tables.pop("schema", None))
+    tables = document.tables(SCHEMA)
     _find_tile_model(document, tables)
     bare = list(complaints_about_bare_numbers(tables, Chip))
     try:
@@ -119,14 +118,3 @@ def _find_tile_model(document: Document, tables: dict[str, Any]) -> None:
     model = core.get("tile_model")
     if isinstance(model, str) and model.endswith(".json"):
         tables["core"] = {**core, "tile_model": str(document.path.parent / model)}
-
-
-def _check_schema(document: Document, schema: object) -> None:
-    if schema == SCHEMA:
-        return
-    found = "is missing" if schema is None else f"must be {SCHEMA!r}, got {schema!r}"
-    raise ChipFileError(
-        f"schema {found}",
-        place=document.place(("schema",)),
-        remedy=f'write schema = "{SCHEMA}" first',
-    )

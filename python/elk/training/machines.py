@@ -87,15 +87,7 @@ def load_cluster(path: str | PathLike[str]) -> Cluster:
             file, line and field.
     """
     document = read_document(Path(fspath(path)), _CLUSTER_FILE)
-    tables = dict(document.data)
-    schema = tables.pop("schema", None)
-    if schema != SCHEMA:
-        found = "is missing" if schema is None else f"must be {SCHEMA!r}, got {schema!r}"
-        raise ChipFileError(
-            f"schema {found}",
-            place=document.place(("schema",)),
-            remedy=f'write schema = "{SCHEMA}" first',
-        )
+    tables = document.tables(SCHEMA)
     bare = list(complaints_about_bare_numbers(tables, Cluster))
     try:
         cluster = Cluster(**tables)

@@ -47,10 +47,8 @@ class InputMaker {
   explicit InputMaker(const ir::Graph& graph)
       : graph_(graph), origins_(origins(graph)), maker_(graph.tensors.size(), OpId::none) {
     for (const OpId op : graph.ops.ids()) {
-      for (const ir::Operand& one : graph.ops[op].operands) {
-        if (one.access == ir::Access::Write) {
-          maker_[one.tensor] = op;
-        }
+      for (const TensorId written : written_by(graph.ops[op])) {
+        maker_[written] = op;
       }
     }
   }
@@ -236,25 +234,13 @@ Unit as_layer(const ModelPart& part) {
   return whole;
 }
 
-/// Notes for an op of `part` what parts before hand it, and where its results are made.
-void hand_on(const ir::Op& op, PartId part, Table<TensorId, PartId>& made,
+/// Notes for an op of `part` what parts before hand it.
+void hand_on(const ir::Op& op, PartId part, const Table<TensorId, PartId>& made,
              Table<PartId, std::set<TensorId>>& handed) {
   for (const ir::Operand& one : op.operands) {
-    if (one.access == ir::Access::Write) {
-      made[one.tensor] = part;
-    } else if (made[one.tensor] != PartId::none) {
-      for (PartId q = made[one.tensor]; q < part; ++q) {
-        handed[q].insert(one.tensor);
-      }
-    }
-  }
-}
-
-/// What only inputs make is made in each part that reads it.
-void forget(const ir::Op& op, Table<TensorId, PartId>& made) {
-  for (const ir::Operand& one : op.operands) {
-    if (one.access == ir::Access::Write) {
-      made[one.tensor] = PartId::none;
+    const bool handed_on = one.access == ir::Access::Read && made[one.tensor] != PartId::none;
+    for (PartId q = handed_on ? made[one.tensor] : part; q < part; ++q) {
+      handed[q].insert(one.tensor);
     }
   }
 }
@@ -339,8 +325,9 @@ Table<PartId, std::set<TensorId>> handed_on(const ir::Graph& graph,
     for (const Unit& unit : parts[part].units) {
       for (const OpId op : unit.ops) {
         hand_on(graph.ops[op], part, made, handed);
-        if (origin[op] == Origin::Inputs) {
-          forget(graph.ops[op], made);
+        for (const TensorId written : written_by(graph.ops[op])) {
+          // What only inputs make is made in each part that reads it.
+          made[written] = origin[op] == Origin::Inputs ? PartId::none : part;
         }
       }
     }

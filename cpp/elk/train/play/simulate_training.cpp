@@ -164,7 +164,7 @@ TrainingRun simulate_training(const TrainingPlan& plan, const chip::Chip& chip,
   if (!flows) {
     alone = play_alone(network.machine(), lowering.bodies(), exclusive);
   }
-  const TrainingTasks tasks = flows ? lowering.played() : lowering.waited(alone);
+  const TrainingTasks tasks = lowering.lower(flows ? nullptr : &alone);
   const sim::TasksRun played = flows
                                    ? play(network.machine(), tasks.graph, exclusive)
                                    : sim::play_tasks({.resources = {}, .refresh = {}}, tasks.graph);

@@ -259,13 +259,8 @@ std::int64_t TrainingLowering::pieces() const {
   return count * plan_.pipeline.micros;
 }
 
-TrainingTasks TrainingLowering::played() {
-  TrainingScheduler(plan_, pieces_, nullptr, out_).schedule();
-  return std::move(out_);
-}
-
-TrainingTasks TrainingLowering::waited(const AloneTimes& alone) {
-  TrainingScheduler(plan_, pieces_, &alone, out_).schedule();
+TrainingTasks TrainingLowering::lower(const AloneTimes* alone) {
+  TrainingScheduler(plan_, pieces_, alone, out_).schedule();
   return std::move(out_);
 }
 

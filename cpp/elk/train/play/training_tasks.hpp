@@ -66,10 +66,9 @@ class TrainingLowering {
   /// How many tasks there are if each piece is played.
   [[nodiscard]] std::int64_t pieces() const;
 
-  /// Every piece as a task; what nobody can hold up as waits. Once, as with `waited`.
-  [[nodiscard]] TrainingTasks played();
-  /// Every pass as one wait, as long as its pieces take alone.
-  [[nodiscard]] TrainingTasks waited(const AloneTimes& alone);
+  /// Every piece as a task, and what nobody can hold up as waits; with lengths of bodies `alone`
+  /// every pass as one wait. The last call: tasks take the bodies with them.
+  [[nodiscard]] TrainingTasks lower(const AloneTimes* alone);
 
  private:
   const TrainingPlan& plan_;

@@ -23,12 +23,9 @@ class GroupWriter {
   GroupWriter(const WorkFacts& facts, const KernelGroup& group, bool trains, GradientSums& sums,
               Work& work)
       : facts_(facts), local_(facts), group_(group), trains_(trains), sums_(sums), work_(work) {
-    for (const OpId op : group.ops) {
-      for (const ir::Operand& one : facts_.graph.ops[op].operands) {
-        if (one.access == ir::Access::Write) {
-          made_.insert(one.tensor);
-        }
-      }
+    for (const OpId id : group.ops) {
+      const std::vector<TensorId> written = written_by(op(id));
+      made_.insert(written.begin(), written.end());
     }
   }
 
