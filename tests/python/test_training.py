@@ -272,5 +272,9 @@ def test_the_command_prints_what_python_says(
     run = trained(pp=2, tp=2).simulate()
     assert printed["latency_s"] == run.latency_s
     assert printed["split_ps"] == run.split_ps
+    nerf = tmp_path / "nerf.onnx"
+    nerf.write_bytes(elk.models.get("nerf-t10").SerializeToString())
+    assert main(["train", str(nerf), "--on", "tiny", "--batch", "2", "--bind", "rows=64"]) == 0
+    assert "samples/s" in capsys.readouterr().out
     assert main([*words, "--bind", "seq=256", "--degrees", "{"]) == 2
     assert "degrees must be JSON" in capsys.readouterr().err

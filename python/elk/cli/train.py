@@ -84,8 +84,7 @@ def train_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Cut a model over devices, play a training step, and print what it does with its time."""
-    from elk.model.model import load_model  # noqa: PLC0415 help does not wait for the core
-    from elk.training.job import train  # noqa: PLC0415 as above
+    from elk.training.job import train  # noqa: PLC0415 help does not wait for the core
     from elk.training.strategy import Strategy  # noqa: PLC0415 as above
 
     strategy = Strategy(
@@ -104,14 +103,16 @@ def train_command(  # noqa: PLR0913 - every option is a flag of its own
         degrees=_parsed("degrees", degrees),
         stages=_parsed("stages", stages),
     )
-    loaded = load_model(
+    training = train(
         model,
-        bindings={"batch": micro_batch, **parse_bindings(bind or [])},
+        on,
+        strategy,
+        batch=batch,
+        bindings=parse_bindings(bind or []),
         weights=weights,
         state=state,
         limits=parse_limits(limit or []),
     )
-    training = train(loaded, on, strategy, batch=batch)
     run = training.simulate(fidelity=fidelity, links=links)
     if trace is not None:
         run.save_trace(trace)

@@ -23,6 +23,11 @@ SLICES: Final = {
     "gather": "#59a14f",
     "shift": "#1b6e3c",
     "reduce": "#b6992d",
+    "forward": "#3182bd",
+    "backward": "#e6550d",
+    "update": "#756bb1",
+    "send activations": "#9ecae1",
+    "send gradients": "#fdae6b",
 }
 OTHER: Final = "#a0a0a0"
 

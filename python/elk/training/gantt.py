@@ -23,7 +23,11 @@ _SENDS: Final = KINDS[3:]
 def timeline_of(
     name: str, rows: Sequence[Mapping[str, Any]], memory: Sequence[Mapping[str, NDArray[np.int64]]]
 ) -> Timeline:
-    """The timeline of `rows`: each stage has a row for passes and one for what it hands over."""
+    """The timeline of `rows`: each stage has a row for passes and one for what it hands over.
+
+    Beside them the memory of a device of each stage: they are different devices, so that nothing is
+    added up.
+    """
     tracks: list[Track] = []
     places = {}
     for stage in range(len(memory)):
@@ -44,8 +48,8 @@ def timeline_of(
     )
     counters = tuple(
         Counter(
-            name=f"stage {stage}",
-            group="memory of a device",
+            name=f"memory of stage {stage}",
+            group=f"memory of stage {stage}",
             unit="B",
             points=_last_of_each_time(columns),
         )

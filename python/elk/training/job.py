@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from elk.chip.chip import Chip
+    from elk.limits import Limits
     from elk.training.cluster import Cluster
 
 _FIDELITIES: Final = {
@@ -133,13 +134,16 @@ class Training(TrainingFacts):
         )
 
 
-def train(
+def train(  # noqa: PLR0913 - every option has a name of its own
     model: Model | ModelProto | bytes | str | Path,
     machine: Chip | Cluster | str | PathLike[str],
     strategy: Strategy,
     *,
     batch: int,
     bindings: Mapping[str, int] | None = None,
+    weights: str | Iterable[str] | None = None,
+    state: str | Iterable[str] | None = None,
+    limits: Limits | None = None,
 ) -> Training:
     """Cuts a model over the devices of a machine to train it, or to run it as a pipeline.
 
@@ -152,6 +156,9 @@ def train(
         strategy: How it is trained.
         batch: Samples of a step, of all replicas together.
         bindings: Numbers for the other symbolic dimensions: `{"seq": 2048}`.
+        weights: Graph inputs that are weights, as `elk.load_model` takes them.
+        state: Graph inputs that are state, as `elk.load_model` takes them.
+        limits: What the model may have at most; None for the defaults of `elk.Limits`.
 
     Raises:
         InvalidInputError: the strategy does not suit machine, model and batch, or one of these is
@@ -175,7 +182,10 @@ def train(
     found = find_machine(machine)
     core = strategy.to_core()
     raise_all(_core.strategy_complaints(core, samples, found.devices))
-    loaded = _loaded(model, strategy, bindings)
+    given = {"weights": weights, "state": state, "limits": limits}
+    loaded = _loaded(
+        model, strategy, bindings, {key: one for key, one in given.items() if one is not None}
+    )
     request = (loaded.graph, found.chip.to_core(), found.tiles(), found.gpu, core, samples)
     try:
         plan = interruptible(lambda: _core.plan_training(*request))
@@ -198,6 +208,7 @@ def _loaded(
     model: Model | ModelProto | bytes | str | Path,
     strategy: Strategy,
     bindings: Mapping[str, int] | None,
+    options: Mapping[str, Any],
 ) -> Model:
     """The model of one micro-batch."""
     given = dict(bindings or {})
@@ -210,11 +221,18 @@ def _loaded(
         )
     if not isinstance(model, Model):
         try:
-            return load_model(model, bindings=given)
+            return load_model(model, bindings=given, **options)
         except InvalidInputError as error:
             if error.code != "unknown_symbol" or _MICRO in (bindings or {}):
                 raise
-        return load_model(model, bindings=bindings)  # The model has no dimension `batch`.
+        # The model has no dimension `batch`.
+        return load_model(model, bindings=bindings, **options)
+    if options:
+        raise InvalidInputError(
+            f"{', '.join(options)}: the model is loaded already",
+            code="model_loaded",
+            remedy="give them to elk.load_model",
+        )
     wrong = {key: size for key, size in given.items() if model.bindings.get(key, size) != size}
     if wrong:
         raise InvalidInputError(
