@@ -77,6 +77,27 @@ py::dict store_columns(const std::vector<sim::StoreRun>& stores) {
   return columns;
 }
 
+py::dict transfer_columns(const std::vector<sim::TransferRun>& transfers) {
+  using sim::TransferRun;
+  py::dict columns;
+  columns["opcode"] = column(transfers, [](const TransferRun& t) {
+    return static_cast<std::uint8_t>(t.instruction.opcode);
+  });
+  columns["subject"] =
+      column(transfers, [](const TransferRun& t) { return t.instruction.subject; });
+  columns["issued_ps"] = column(transfers, [](const TransferRun& t) { return t.issued.value; });
+  columns["begin_ps"] = column(transfers, [](const TransferRun& t) { return t.begin.value; });
+  columns["first_ps"] = column(transfers, [](const TransferRun& t) { return t.first.value; });
+  columns["end_ps"] = column(transfers, [](const TransferRun& t) { return t.end.value; });
+  columns["refresh_ps"] = column(transfers, [](const TransferRun& t) { return t.refreshed.value; });
+  columns["alone_ps"] = column(transfers, [](const TransferRun& t) { return t.alone.value; });
+  columns["reached_ps"] = column(transfers, [](const TransferRun& t) { return t.reached.value; });
+  columns["hbm_bytes"] = column(transfers, [](const TransferRun& t) { return t.hbm.value; });
+  columns["moved_bytes"] = column(transfers, [](const TransferRun& t) { return t.moved.value; });
+  columns["over"] = column(transfers, [](const TransferRun& t) { return t.over; });
+  return columns;
+}
+
 py::dict phase_columns(const std::vector<sim::Phase>& phases) {
   using sim::Phase;
   py::dict columns;
@@ -149,6 +170,8 @@ void bind_sim(py::module_& m) {
       .def_property_readonly("ops", [](const Run& r) { return op_columns(r.ops); })
       .def_property_readonly("work", [](const Run& r) { return work_columns(r.ops); })
       .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
+      .def_property_readonly("transfers",
+                             [](const Run& r) { return transfer_columns(r.transfers); })
       .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
       .def_property_readonly("links",
                              [](const Run& r) { return elk::bindings::link_columns(r.links); })

@@ -2,6 +2,7 @@
 
 namespace py = pybind11;
 
+void bind_analyze(py::module_& m);
 void bind_base(py::module_& m);
 void bind_chip(py::module_& m);
 void bind_compile(py::module_& m);
@@ -9,6 +10,7 @@ void bind_emulate(py::module_& m);
 void bind_ir(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
+void bind_record(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_sim(py::module_& m);
 void bind_tasks(py::module_& m);
@@ -29,6 +31,8 @@ PYBIND11_MODULE(_core, m) {
   bind_compile(m);
   bind_schedule(m);
   bind_sim(m);
+  bind_record(m);
+  bind_analyze(m);
   bind_tasks(m);
   bind_emulate(m);
   bind_train(m);

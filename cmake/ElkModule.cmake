@@ -15,7 +15,7 @@ set(ELK_MAY_INCLUDE_shard base ir chip tile cost)
 set(ELK_MAY_INCLUDE_sim base ir chip partition program)
 set(ELK_MAY_INCLUDE_emulate base ir chip partition program)
 set(ELK_MAY_INCLUDE_train base ir chip partition tile cost shard sim)
-set(ELK_MAY_INCLUDE_analyze base program sim)
+set(ELK_MAY_INCLUDE_analyze base ir chip partition program sim)
 set(ELK_MAY_INCLUDE_compile base ir chip partition tile cost program schedule shard sim)
 # gersemi: on
 

@@ -127,6 +127,9 @@ CODES = (
          "give the model: `elk.what_if(plan, ..., model=...)`"),
     Code("no_pairs", _INPUT, "No two points of a sweep differ in the compared axis alone",
          "sweep a product of it and the other axes"),
+    Code("no_replay", _INPUT, "A run of fidelity `flows`, or one whose tile model is gone, is to "
+         "be played again",
+         "simulate with fidelity `core` or `symmetric`, and give the tile model"),
     Code("no_scheduler", "ElkError", "A scheduler of Dask does not answer, or no longer",
          "start it, or check its address; then resume the sweep"),
     Code("no_values", _INPUT, "No point of a sweep has the result that is asked for",
@@ -177,6 +180,8 @@ CODES = (
          "return a finite number above 0 for every call"),
     Code("tile_model_file", "TileModelFileError", "A tile model cannot be read",
          "fit it again with `elk fit`"),
+    Code("trace_file", "TraceFileError", "A trace file cannot be read, or lacks what a trace needs",
+         "save or export it again"),
     Code("trace_format", _INPUT, "A trace is saved under a suffix of no format",
          "end it in .pftrace, .json or .html"),
     Code("training_memory", "InfeasibleError", "The memory of a device does not hold its stage; "

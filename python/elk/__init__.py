@@ -21,6 +21,7 @@ from elk.errors import (
     ReferenceRunError,
     SweepFileError,
     SweepStoreError,
+    TraceFileError,
     UnboundSymbolsError,
     UnsupportedModelError,
 )
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from elk import tilemodel as tilemodel
     from elk import timeline as timeline
     from elk._core import __version__ as __version__
+    from elk.analyze.load import load_trace as load_trace
+    from elk.analyze.machine import trace_of as trace_of
+    from elk.analyze.trace import Trace as Trace
     from elk.chip.chip import Chip as Chip
     from elk.chip.presets import load_chip as load_chip
     from elk.chip.transfers import play_transfers as play_transfers
@@ -125,6 +129,7 @@ _LAZY = {
     "Sweep": "elk.sweeps.sweep",
     "SweepPoint": "elk.sweeps.sweep",
     "Timeline": "elk.report.timeline",
+    "Trace": "elk.analyze.trace",
     "Training": "elk.training.job",
     "TrainingRun": "elk.training.step",
     "Values": "elk.points.scales",
@@ -139,6 +144,7 @@ _LAZY = {
     "load_model": "elk.model.model",
     "load_plan": "elk.plan.plan",
     "load_program": "elk.document.program_file",
+    "load_trace": "elk.analyze.load",
     "logspace": "elk.points.scales",
     "play_collectives": "elk.training.collectives",
     "play_transfers": "elk.chip.transfers",
@@ -146,6 +152,7 @@ _LAZY = {
     "search": "elk.sweeps.search",
     "shard": "elk.plan.sharding",
     "sweep": "elk.sweeps.entry",
+    "trace_of": "elk.analyze.machine",
     "train": "elk.training.job",
     "union": "elk.points.space",
     "what_if": "elk.plan.what_if",
@@ -211,6 +218,8 @@ __all__ = [
     "SweepPoint",
     "SweepStoreError",
     "Timeline",
+    "Trace",
+    "TraceFileError",
     "Training",
     "TrainingRun",
     "UnboundSymbolsError",
@@ -232,6 +241,7 @@ __all__ = [
     "load_model",
     "load_plan",
     "load_program",
+    "load_trace",
     "logspace",
     "models",
     "onnx_backend",
@@ -244,6 +254,7 @@ __all__ = [
     "sweep",
     "tilemodel",
     "timeline",
+    "trace_of",
     "train",
     "union",
     "what_if",

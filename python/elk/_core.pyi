@@ -997,6 +997,8 @@ class Run(_Struct):
     @property
     def stores(self) -> dict[str, NDArray[np.int64]]: ...
     @property
+    def transfers(self) -> dict[str, NDArray[Any]]: ...
+    @property
     def phases(self) -> dict[str, NDArray[Any]]: ...
     @property
     def cores(self) -> list[list[int]]: ...
@@ -1014,6 +1016,54 @@ def simulate(
     fidelity: Fidelity,
     kept: Kept | None = None,
 ) -> Run: ...
+
+# --- record ---
+
+class Recording(_Struct):
+    @staticmethod
+    def of_columns(columns: dict[str, NDArray[Any]]) -> Recording: ...
+    def at_speeds(self, speeds: Sequence[float]) -> Recording: ...
+    def columns(self) -> dict[str, NDArray[Any]]: ...
+    def play(self) -> Run: ...
+    def units(self, begin_ps: float, end_ps: float, bins: int) -> dict[Any, Any]: ...
+    def window(self, begin: int, end: int) -> Recording: ...
+
+def record(
+    graph: Graph,
+    chip: Chip,
+    program: Program,
+    tiles: TileModel,
+    fidelity: Fidelity,
+    kept: Kept | None = None,
+) -> Recording: ...
+
+# --- analyze ---
+
+class AccessList(_Struct):
+    def __init__(
+        self,
+        issues: NDArray[Any],
+        light: NDArray[Any],
+        awaited: NDArray[Any],
+        accesses: NDArray[Any],
+        sizes: Sequence[int],
+    ) -> None: ...
+    def columns(self) -> dict[str, NDArray[Any]]: ...
+    def dependences(self) -> dict[str, NDArray[np.int64]]: ...
+    def memory_states(self, memory: int) -> dict[str, NDArray[np.int64]]: ...
+    def blocks(self, memory: int, count: int, at: Sequence[int]) -> NDArray[np.int64]: ...
+
+def program_accesses(
+    graph: Graph, room_bytes: int, program: Program
+) -> tuple[AccessList, list[int]]: ...
+def play_machine(
+    rates: Sequence[int],
+    latency_ps: int,
+    action: NDArray[np.int64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    moved: NDArray[np.int64],
+) -> dict[str, NDArray[np.int64]]: ...
 
 # --- tasks ---
 

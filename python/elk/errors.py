@@ -94,6 +94,12 @@ class PlanFileError(InvalidInputError):
     code = "plan_file"
 
 
+class TraceFileError(InvalidInputError):
+    """A trace file that cannot be read, or that lacks what a trace needs."""
+
+    code = "trace_file"
+
+
 class OutputFileError(InvalidInputError):
     """A file that cannot be written; what was there before is unchanged."""
 

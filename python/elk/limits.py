@@ -38,7 +38,7 @@ class Limits:
         folded_total: Elements that folding reads in all; of one tensor `folded_elements` count.
         subgraph_depth: Graphs within graphs, and functions that call functions.
         name_length: Characters of one name or dimension expression.
-        plan_bytes: Bytes of a plan file, unpacked.
+        plan_bytes: Bytes of a plan or trace file, unpacked.
     """
 
     file_bytes: int = 2_000_000_000

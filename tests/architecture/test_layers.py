@@ -25,7 +25,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "sim": {"base", "ir", "chip", "partition", "program"},
     "emulate": {"base", "ir", "chip", "partition", "program"},
     "train": {"base", "ir", "chip", "partition", "tile", "cost", "shard", "sim"},
-    "analyze": {"base", "program", "sim"},
+    "analyze": {"base", "ir", "chip", "partition", "program", "sim"},
     "compile": {
         "base", "ir", "chip", "partition", "tile", "cost", "program", "schedule", "shard", "sim",
     },
@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cost": ("exchange", "", "price", "floor", "front"),
     "program": ("code", "place", "check", "expand", ""),
     "schedule": ("problem", "timing", "bound", "improve", "policies"),
-    "sim": ("flows", "network", "play", "tasks"),
+    "sim": ("flows", "network", "play", "record", "tasks"),
     "emulate": ("memory", "kernels", "machine"),
     "train": ("", "work", "plan", "play"),
 }

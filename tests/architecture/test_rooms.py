@@ -9,6 +9,8 @@ A room is a folder of `python/elk`, or a module beside those folders. Layers, fr
     emulation                    plans run with real numbers
     document                     the document of a plan, and what is listed from it
     report                       cards, explanations, plots, timelines, traces
+    foreign                      traces of other tools
+    analyze                      traces: what stalled, and what helps
     run                          simulated runs
     points                       axes, spaces and results of a sweep, by name
     plan                         plans: compiled, compared, changed
@@ -34,7 +36,7 @@ MOST_ROOMS_OF_A_STEM = 2
 
 _LOW = {"_core", "errors", "limits", "base"}
 _READ = _LOW | {"tile", "chip", "frontend", "model"}
-_PLANNED = _READ | {"emulation", "document", "report", "run", "points"}
+_PLANNED = _READ | {"emulation", "document", "report", "analyze", "run", "points"}
 _SWEPT = _PLANNED | {"models", "plan", "training"}
 MAY_IMPORT: dict[str, set[str]] = {
     "_core": set(),
@@ -49,7 +51,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "emulation": _LOW | {"frontend", "model"},
     "document": _READ | {"emulation"},
     "report": _LOW | {"chip", "document"},
-    "run": _LOW | {"document", "report"},
+    "foreign": _LOW | {"document", "report"},
+    "analyze": _LOW | {"document", "report", "foreign"},
+    "run": _LOW | {"document", "report", "analyze"},
     "points": _LOW | {"chip", "document", "report", "run"},
     "plan": _PLANNED,
     "training": _LOW | {"tile", "chip", "frontend", "model", "report"},

@@ -81,7 +81,7 @@ def with_coefficients(case: str, coefficients: tuple[float, ...]) -> elk.Run:
     """The run of a case, on a chip that differs in its coefficients alone."""
     run = ran(case)
     chip = {**run._plan["chip"], "energy": dict(zip(KEYS, coefficients, strict=True))}
-    return elk.Run(run._run, lambda: {**run._plan, "chip": chip})
+    return elk.Run(run._run, lambda: {**run._plan, "chip": chip}, run._source)
 
 
 def loads(run: elk.Run) -> list[tuple[int, int, float]]:

@@ -11,7 +11,7 @@ import elk
 import numpy as np
 import pytest
 from elk import models
-from elk.run.usage import UNITS, queue_over_time
+from elk.run.usage import queue_over_time
 from small_chips import tiny_pod
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -36,6 +36,7 @@ def ran(case: str) -> elk.Run:
     return plans[case]().simulate()
 
 
+UNITS = ("hbm", "links", "matrix", "vector")
 CASES = ("tiny", "mesh", "hidden shifts", "sharded", "pooled", "stores")
 
 
@@ -57,10 +58,11 @@ def test_utilisation_over_time_has_the_mean_of_the_whole(subtests: pytest.Subtes
 def test_a_unit_is_used_when_something_uses_it() -> None:
     run = ran("stores")
     used = run.utilisation_over_time(500)
-    reads = [x for x in run.intervals() if x.resource == "hbm"]
+    found = run.transfers()  # While it waits for its first byte a preload uses nothing.
+    reads = list(zip(found["first_ps"].tolist(), found["end_ps"].tolist(), strict=True))
     begins, ends = used["time_ps"][:-1], used["time_ps"][1:]
     busy = [
-        any(x.begin_ps < e and x.end_ps > b for x in reads)
+        any(first < e and end > b for first, end in reads)
         for b, e in zip(begins, ends, strict=True)
     ]
     assert (used["hbm"] > 0).tolist() == busy
@@ -193,3 +195,18 @@ def test_a_run_is_drawn_over_time(subtests: pytest.Subtests) -> None:
             assert ax.get_xlim()[1] == pytest.approx(run.latency_s * 1e3)
             with pytest.raises(elk.InvalidInputError, match="utilisation"):
                 run.plot("power")
+
+
+def test_what_traces_say_of_sram_is_what_buffers_hold(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            run = ran(case)
+            held, found = run.memory(), run.trace().memory()
+            buffers = np.sum([held[name] for name in held if name != "time_ps"], axis=0)
+            names = ("used_bytes", "arriving_bytes", "idle_bytes")
+            assert (np.sum([found[name] for name in names], axis=0) == buffers).all()
+            assert (found["time_ps"] == held["time_ps"]).all()
+            assert (found["idle_bytes"] == 0).all()
+            limits = run.trace().dependences()
+            order = [limits[name] for name in ("relaxed", "conservative", "placed", "instruction")]
+            assert all((a <= b).all() for a, b in itertools.pairwise(order))

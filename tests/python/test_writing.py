@@ -68,6 +68,13 @@ def sweep() -> elk.Sweep:
     return elk.sweep(NERF, "tiny", {"rows": [8, 16]}, policy="basic", workers=0)
 
 
+def draw_trace(saved: Path) -> Write:
+    """Draws what `elk record` makes of a saved plan."""
+    trace = saved.with_suffix(".elktrace")
+    command("record", str(saved), "-o")(trace)
+    return command("analyze", str(trace), "--plot")
+
+
 # By the module that writes: what to call, and the suffix of the file that it writes.
 WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
     "document/file": {
@@ -105,6 +112,11 @@ WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
             "onnx",
         )
     },
+    "analyze/writing": {
+        "a recorded trace": (lambda plan, _: plan.simulate().trace().save, "elktrace"),
+        "record -o": (lambda _, saved: command("record", str(saved), "-o"), "elktrace"),
+    },
+    "cli/analyze": {"analyze --plot": (lambda _, saved: draw_trace(saved), "png")},
     "cli/compare": {"compare --plot": (lambda *_: command(*COMPARE, "--plot"), "png")},
     "cli/sweep": {
         "sweep plot": (

@@ -82,7 +82,8 @@ using OperandId = Id<struct OperandKind>;  // of the operands of an op
 using DimId = Id<struct DimKind>;          // of the dimensions of a tensor
 using PlanId = Id<struct PlanKind>;
 using CoreId = Id<struct CoreKind>;
-using StepId = Id<struct StepKind>;
+using InstructionId = Id<struct InstructionKind>;  // of the instructions of a trace
+using MemoryId = Id<struct MemoryKind>;            // of the memories of a machine
 
 }  // namespace elk
 

@@ -39,16 +39,20 @@ sim::CallTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile:
                    std::int64_t bits) { return to_picoseconds({of(op).copy(slices, run, bits)}); }};
 }
 
-/// By what is kept of other programs, if anything is.
-std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
-                                std::span<const program::Program* const> programs,
-                                const tile::TileModel& tiles, sim::Simulation how, Kept* kept) {
-  ir::validate(graph);
+void keep(sim::Simulation& how, const chip::Chip& chip, Kept* kept) {
   if (kept != nullptr) {
     how.kept = &kept->executions();
     how.machine = machine_key(chip);
     how.memory = memory_key(chip);
   }
+}
+
+/// By what is kept of other programs, if anything is.
+std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
+                                std::span<const program::Program* const> programs,
+                                const tile::TileModel& tiles, sim::Simulation how, Kept* kept) {
+  ir::validate(graph);
+  keep(how, chip, kept);
   return sim::simulate(graph, chip, programs, [&] { return times(graph, chip, tiles); }, how);
 }
 
@@ -67,6 +71,15 @@ sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program:
   }
   ir::validate(graph);
   return sim::simulate(graph, chip, program, times(graph, chip, tiles), fidelity);
+}
+
+sim::Recording record(const ir::Graph& graph, const chip::Chip& chip,
+                      const program::Program& program, const tile::TileModel& tiles,
+                      sim::Fidelity fidelity, Kept* kept) {
+  ir::validate(graph);
+  sim::Simulation how{.fidelity = fidelity, .threads = 1};
+  keep(how, chip, kept);
+  return sim::fold(sim::record(graph, chip, program, times(graph, chip, tiles), how), chip);
 }
 
 sim::Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip,

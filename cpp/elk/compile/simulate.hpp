@@ -7,6 +7,7 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
 #include "elk/sim/play/run.hpp"
+#include "elk/sim/record/recording.hpp"
 #include "elk/sim/tasks/plain_transfers.hpp"
 #include "elk/tile/tile.hpp"
 
@@ -24,6 +25,11 @@ class Kept;
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                                 const program::Program& program, const tile::TileModel& tiles,
                                 sim::Fidelity fidelity, Kept* kept = nullptr);
+
+/// What `simulate` plays, to be played again without graph, chip and tile model.
+[[nodiscard]] sim::Recording record(const ir::Graph& graph, const chip::Chip& chip,
+                                    const program::Program& program, const tile::TileModel& tiles,
+                                    sim::Fidelity fidelity, Kept* kept = nullptr);
 
 /// Runs a program with every send a flow of its own, as `simulate` otherwise.
 [[nodiscard]] sim::Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip,

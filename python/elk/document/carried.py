@@ -19,6 +19,7 @@ from elk.limits import DEFAULT
 if TYPE_CHECKING:
     from elk.document.listing import PlacedProgram
     from elk.document.schema import PlanDocument
+    from elk.document.source import PlanSource
 
 _PLACE: Final = "the pickled plan"
 _QUICK: Final = 1  # level of compression: half again as large as a file, in an eighth of the time
@@ -47,6 +48,8 @@ class Carried:
 
     _run: _core.Run
     _read: Callable[[], PlanDocument]  # the plan's document, of a run that arrived checked here
+    _source: PlanSource  # of the plan, and the tile model that it ran with, if that is another
+    _tiles: _core.TileModel | None = None
 
     @cached_property
     def _plan(self) -> PlanDocument:
@@ -56,14 +59,15 @@ class Carried:
         return _arrived, (type(self), parts_of(self._run), carried(self._plan))
 
     def __copy__(self) -> Self:
-        return type(self)(self._run, self._read)
+        return type(self)(self._run, self._read, self._source, self._tiles)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return copy(self)
 
 
 def _arrived(kind: type[Carried], parts: dict[str, Any], plan: bytes) -> Carried:
-    return kind(run_of(parts), arrived(plan).document)
+    source = arrived(plan)
+    return kind(run_of(parts), source.document, source)
 
 
 def carried(document: PlanDocument) -> bytes:

@@ -130,6 +130,14 @@ class CompiledPlan:
             return run_program(self.placed(), self.tiles, how, self.kept)
         return run_program(self.placed(), tiles, how)
 
+    def record(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Recording:
+        """What `simulate` plays at a fidelity other than flows."""
+        asked = self.placed()
+        kept = self.kept if tiles is None else None
+        return _core.record(
+            asked.graph, asked.chip, asked.program, tiles or self.tiles, fidelity, kept
+        )
+
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""
         return _core.check_program(self._planned, self._machine, self.plan.program)

@@ -73,10 +73,21 @@ class StoredPlan:
     def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator, with the tile model that its chip names."""
         from elk.document.simulated import run_program  # noqa: PLC0415 - few files are simulated
+
+        return run_program(self._placed, tiles or self._named_tiles(), how)
+
+    def record(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Recording:
+        """What `simulate` plays at a fidelity other than flows."""
+        asked = self._placed
+        return _core.record(
+            asked.graph, asked.chip, asked.program, tiles or self._named_tiles(), fidelity
+        )
+
+    def _named_tiles(self) -> _core.TileModel:
+        """The tile model that the chip names."""
         from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 - few files are simulated
 
-        named = tiles or load_tile_model(self._placed.chip.core.tile_model)
-        return run_program(self._placed, named, how)
+        return load_tile_model(self._placed.chip.core.tile_model)
 
     def placed(self) -> PlacedProgram:
         """The program, with the graph and the chip that it is for."""

@@ -32,6 +32,9 @@ class PlanSource(Protocol):
     def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator; None: with the tile model that it was planned with."""
 
+    def record(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Recording:
+        """What `simulate` plays at a fidelity other than flows."""
+
     def placed(self) -> PlacedProgram:
         """The program, with the graph and the chip that it is for: one chip's under `sharded`."""
 

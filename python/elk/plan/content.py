@@ -73,4 +73,4 @@ def _arrived(data: bytes, parts: dict[str, Any] | None) -> Content:
     from elk.run.run import Run  # noqa: PLC0415 - `import elk` stays small
 
     source = arrived(data)
-    return Content(source, Run(run_of(parts), source.document) if parts else None)
+    return Content(source, Run(run_of(parts), source.document, source) if parts else None)

@@ -230,7 +230,8 @@ class Plan:
         document, source = self._document, self._content.source
         how = how_to_run(self.policy, self.chip, fidelity, links)
         tiles = tiles_of(source, self.chip, tile_model)
-        run = Run(interruptible(lambda: source.simulate(tiles, how)), lambda: document)
+        ran = interruptible(lambda: source.simulate(tiles, how))
+        run = Run(ran, lambda: document, source, tiles)
         self._content.hold_against(run.latency_s)
         self._content.run = run
         return run

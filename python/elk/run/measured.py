@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from elk.analyze.program_trace import ProgramTrace
+from elk.analyze.units import MOST_BINS, Span
 from elk.base.optional import pandas
+from elk.base.waiting import interruptible
 from elk.document.carried import Carried
 from elk.errors import InvalidInputError
 from elk.report.links import link_table
 from elk.report.sram import memory_by_role
 from elk.run.power import energy_parts_j, execute_power_w
-from elk.run.usage import Capacity, queue_over_time, utilisation_over_time
+from elk.run.recorded import accessed, trace_facts
+from elk.run.usage import Capacity, queue_over_time
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+    from elk.analyze.columns import Columns
 
 SPLIT: Final = ("preload", "execute", "overlapped", "interconnect")
 _PS: Final = 1e12  # picoseconds of a second
@@ -121,8 +127,9 @@ class Measured(Carried):
         rows = slice(None) if op is None else slice(op, op + 1)
         spent_ps = {reason: int(column[rows].sum()) for reason, column in self._reasons_ps.items()}
         del spent_ps["compute"]
-        executed_ps = int(self.columns["execute_end_ps"].max(initial=0))
-        spent_ps["store"] = self.total_ps - executed_ps if op is None else 0
+        found = self.transfers()
+        stored = found["kind"] == "store"
+        spent_ps["store"] = int(found["stall_ps"][stored].sum()) if op is None else 0
         return {reason: ps / _PS for reason, ps in spent_ps.items()}
 
     @cached_property
@@ -137,6 +144,36 @@ class Measured(Carried):
             "SRAM port": columns["sram_contention_ps"],
             "compute": columns["compute_ps"] - columns["sram_contention_ps"],
         }
+
+    def transfers(self) -> Columns:
+        """Every preload and store: what it waited for, and for how long the run waited for it.
+
+        The columns are those of `Trace.transfers`.
+
+        Example:
+            >>> found = run.transfers()
+            >>> int(found["stall_ps"].sum()) == round(
+            ...     1e12 * (run.stalls()["preload"] + run.stalls()["store"]))
+            True
+        """
+        return self._ran.transfers()
+
+    @cached_property
+    def _ran(self) -> ProgramTrace:
+        """The run as a trace that cannot be played again."""
+        return ProgramTrace(None, self._run, trace_facts(self._plan, self._capacity, self._copies))
+
+    @cached_property
+    def _traced(self) -> ProgramTrace:
+        """The run as a trace; of fidelity `flows`, or without its tile model, not to play again."""
+        known = replace(self._ran, _lists=accessed(self._source.placed(), self._ran._facts))
+        if self.fidelity == "flows":
+            return known
+        try:
+            recorded = interruptible(lambda: self._source.record(self._tiles, self._run.fidelity))
+        except InvalidInputError as error:
+            return replace(known, _why=error.message)
+        return replace(known, _recording=recorded)
 
     @cached_property
     def utilisation(self) -> dict[str, float]:
@@ -156,7 +193,7 @@ class Measured(Carried):
     def utilisation_over_time(self, bins: int = 200) -> dict[str, NDArray[np.float64]]:
         """`utilisation` in equal parts of the run, whose mean it is; from 0 to 1.
 
-        What one preload, store or phase of an execute moves counts as moved evenly.
+        It is what `Trace.units` finds, as shares of what the chips can do.
 
         Args:
             bins: How many parts. `time_ps` are their edges, one more.
@@ -169,8 +206,10 @@ class Measured(Carried):
             >>> bool(abs(used["hbm"].mean() - run.utilisation["hbm"]) < 1e-9)
             True
         """
-        kinds = [row["kind"] for row in self._plan["ops"]]
-        return utilisation_over_time(self._run, kinds, self._capacity, bins)
+        if not 1 <= bins <= MOST_BINS:
+            raise InvalidInputError(f"bins must be from 1 to {MOST_BINS:,}, got {bins!r}")
+        span = Span(begin_ps=0.0, end_ps=float(self.total_ps), bins=bins)
+        return {"time_ps": span.edges, **self._traced.utilisation_in(span)}
 
     def links(self) -> pd.DataFrame:
         """Every link and port of the network: bytes and `busy_s`, in a run of fidelity `flows`.
@@ -252,12 +291,8 @@ class Measured(Carried):
         `time_ps` are the moments at which an instruction begins; from then on, until the next, the
         kinds of buffers hold what their columns say.
         """
-        program, begins = self._plan["program"], self.columns["execute_begin_ps"]
-        times = [
-            int(begins[subject]) if opcode == "execute" else reached
-            for (opcode, subject), reached in zip(program, self._reached(), strict=True)
-        ]
-        return {"time_ps": np.array(times, dtype=np.int64), **memory_by_role(self._plan)}
+        times = self._ran.instruction_times["begin_ps"]
+        return {"time_ps": times, **memory_by_role(self._plan)}
 
     def queue(self) -> dict[str, NDArray[np.int64]]:
         """Preloads and stores that are issued and not over: `length` from each `time_ps` on.
@@ -267,24 +302,8 @@ class Measured(Carried):
             >>> int(queue["length"].max()) >= int(run.columns["queued"].max())
             True
         """
-        columns, stores = self.columns, self._run.stores["end_ps"]
-        queued = ("preload_async", "store_async") if len(stores) else ("preload_async",)
-        program = self._plan["program"]
-        moments = zip(program, self._reached(), strict=True)
-        preloads = [subject for opcode, subject in program if opcode == "preload_async"]
-        return queue_over_time(
-            [reached for (opcode, _), reached in moments if opcode in queued],
-            [*columns["preload_end_ps"][preloads].tolist(), *stores.tolist()],
-        )
-
-    def _reached(self) -> list[int]:
-        """When the program reached each instruction: as soon as the execute before it was over."""
-        ends, reached, found = self.columns["execute_end_ps"].tolist(), 0, []
-        for opcode, subject in self._plan["program"]:
-            found.append(reached)
-            if opcode == "execute":
-                reached = ends[subject]
-        return found
+        transfers = self._run.transfers
+        return queue_over_time(transfers["issued_ps"].tolist(), transfers["end_ps"].tolist())
 
 
 def _ratio(part: float, whole: float) -> float:

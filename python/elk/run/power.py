@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk.run.usage import AmountsMoved
+from elk.analyze.amounts import AmountsMoved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

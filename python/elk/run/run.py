@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from elk.base.readable import duration, share
 from elk.document.schema import PlanDocument, SimulatedRow
 from elk.report.events import Counter, Interval
+from elk.report.explain import find_op
 from elk.report.timeline_plan import CoreRow, core_rows, plan_timeline
 from elk.run import plots
 from elk.run.card import RunCard, run_card
@@ -19,6 +20,7 @@ from elk.run.measured import Measured
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from elk.analyze.program_trace import ProgramTrace
     from elk.report.timeline import Timeline
 
 
@@ -88,6 +90,31 @@ class Run(Measured):
             >>> run.save_trace("run.pftrace")
         """
         self.timeline().save(path)
+
+    def trace(self, *, first: str | int | None = None, count: int | None = None) -> ProgramTrace:
+        """What the simulator played, to be asked, saved and played again.
+
+        Args:
+            first: The operator, by name or position, with whose execute a window begins; None for
+                all instructions.
+            count: How many instructions of the program the window has; None for all from there on.
+
+        Raises:
+            InvalidInputError: there is no such operator, no such window, or a window is asked for
+                of a run of fidelity `flows`.
+
+        Example:
+            >>> trace = run.trace(first=0, count=3)
+            >>> trace.replay().total_ps == trace.total_ps
+            True
+        """
+        trace = self._traced
+        if first is None and count is None:
+            return trace
+        op = find_op(self._plan, first)["id"] if first is not None else None
+        program = self._plan["program"]
+        begin = program.index(["execute", op]) if op is not None else 0
+        return trace.window(begin, len(program) - begin if count is None else count)
 
     def document(self) -> SimulatedRow:
         """The run as `simulated` in the plan's document, schema `elk.plan/1`: all picoseconds."""

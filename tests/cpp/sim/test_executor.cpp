@@ -123,7 +123,7 @@ TEST(Executor, SaysOfEachPhaseWhatAllCoresReceivedAndComputed) {
     cores.push_back(core);
   }
   for (const OpRun& op : done.ops) {
-    EXPECT_EQ(done.cores[static_cast<std::size_t>(op.execution)], cores);
+    EXPECT_EQ(done.cores[op.execution], cores);
   }
   EXPECT_EQ(loaded, Bytes{2 * 8 * 1'024});
   EXPECT_EQ(done.totals.received, Bytes{8 * 1'024 + 8 * 896} + loaded);

@@ -1,218 +1,43 @@
 #include "elk/sim/play/executor.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
-#include "elk/base/watch.hpp"
-#include "elk/partition/plan.hpp"
 #include "elk/program/expand/expander.hpp"
-#include "elk/sim/play/executions.hpp"
-#include "elk/sim/play/issued.hpp"
-#include "elk/sim/play/run_book.hpp"
+#include "elk/sim/play/lowering.hpp"
+#include "elk/sim/play/play_trace.hpp"
 #include "elk/sim/play/work.hpp"
 
 namespace elk::sim {
 namespace {
 
-ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, OpId op,
-                      StageLowering& works) {
-  const program::Execution execution = expander.execution(op);
-  return std::make_shared<const ExecuteRecord>(
-      ExecuteRecord{.work = works.of(op, graph, execution), .cores = cores_of(execution)});
-}
-
-/// A program with its expander and what is known of each execution, or null.
-struct Expanded {
-  const program::Program& program;
-  const program::Expander& expander;
-  std::vector<ExecutedOnce> known;
-  Executions* kept = nullptr;  // of preloads and stores, by the key of the memory
-  std::string memory = {};
-};
-
-class Executor {
- public:
-  Executor(const ir::Graph& graph, const chip::Chip& chip, Expanded expanded,
-           const CallTimes& tiles, Fidelity fidelity)
-      : graph_(graph),
-        chip_(chip),
-        program_(expanded.program),
-        expander_(expanded.expander),
-        demands_(chip, fidelity),
-        works_(chip, demands_, tiles),
-        player_(demands_, chip.hbm ? to_latency(chip.hbm->latency) : Picoseconds{0}),
-        executed_(std::move(expanded.known)),
-        loads_(expanded.kept != nullptr ? &expanded.kept->loads : nullptr),
-        memory_(std::move(expanded.memory)),
-        load_of_(subscript(expander_.preloads())),
-        store_demand_(subscript(expander_.stores())),
-        preload_job_(graph.ops.size()),
-        book_(graph, run_) {
-    run_.fidelity = fidelity;
-    run_.ops.resize(graph.ops.size());
-    executed_.resize(subscript(expander_.executions()));
-    run_.cores.resize(executed_.size());
-  }
-
-  Run run() {
-    for (const program::Instruction& instruction : program_.code) {
-      Watch::check();
-      program::follow(
-          instruction, [&](OpId op) { preload(op); }, [&](TensorId tensor) { store(tensor); },
-          [&](OpId op) { execute(op); });
-    }
-    finish();
-    return std::move(run_);
-  }
-
- private:
-  struct StoreJob {
-    TensorId tensor;
-    std::size_t job;
-    const Demand* demand;
-  };
-
-  void preload(OpId op) {
-    DemandOnce& demand = load_of_[subscript(issued_preload(expander_, op))];
-    if (!demand) {
-      demand = load([&] { return expander_.preload_signature(op); },
-                    [&] { return expander_.preload(op); });
-    }
-    preload_job_[op] = player_.push(demand.get());
-    book_.add_preload(op, *demand);
-  }
-
-  /// What a preload or store asks for: from what is kept, if anything is.
-  template <class Signature, class Moved>
-  DemandOnce load(const Signature& signature, const Moved& moved) {
-    const auto make = [&] { return std::make_shared<const Demand>(works_.load(moved())); };
-    if (loads_ == nullptr) {
-      return make();
-    }
-    return loads_->find_or_make(memory_ + signature(), make,
-                                [](const DemandOnce& made) { return bytes_of(*made); });
-  }
-
-  void store(TensorId tensor) {
-    const std::optional<std::size_t> number = issued_store(graph_, chip_, tensor);
-    if (!number) {
-      return;
-    }
-    const ir::Store& stored = graph_.stores[*number];
-    DemandOnce& demand = store_demand_[subscript(expander_.store_of(*number))];
-    if (!demand) {
-      demand = load([&] { return expander_.store_signature(stored); },
-                    [&] { return expander_.store(stored); });
-    }
-    const std::size_t job = player_.push(demand.get());
-    book_.add_load(*demand);
-    stores_.push_back({.tensor = tensor, .job = job, .demand = demand.get()});
-  }
-
-  void execute(OpId op) {
-    OpRun& row = run_.ops[op];
-    row.queued = static_cast<std::int32_t>(player_.waiting());
-    const Picoseconds reached = player_.now();
-    const std::optional<std::size_t>& preload = preload_job_[op];
-    check_preloaded(expander_, op, preload.has_value());
-    if (preload) {
-      player_.wait(*preload);
-    }
-    row.waited = player_.now() - reached;
-    row.parts.assign(kPhaseKinds, Picoseconds{0});
-    row.execute.begin = player_.now();
-    const ExecuteRecord& executed = executed_by(op);
-    book_.add_work(op, expander_.execution_of(op), executed);
-    for (const Stage& stage : executed.work.stages) {
-      play(op, stage);
-    }
-    row.execute.end = player_.now();
-  }
-
-  const ExecuteRecord& executed_by(OpId op) {
-    ExecutedOnce& known = executed_[subscript(expander_.execution_of(op))];
-    if (!known) {
-      known = executed(graph_, expander_, op, works_);
-    }
-    return *known;
-  }
-
-  /// Numbers what stages ask for.
-  std::int32_t number(const Stage& stage) {
-    const auto next = static_cast<std::int32_t>(asked_.size());
-    return asked_.try_emplace(stage.asks.get(), next).first->second;
-  }
-
-  /// Plays the repetitions of a stage: steps that shift nothing, or one exchange.
-  void play(OpId op, const Stage& stage) {
-    const Picoseconds begin = player_.now();
-    if (stage.sync.value > 0) {
-      player_.pass(stage.sync);
-    }
-    const PhaseRecord played = player_.play(stage.demand(), number(stage));
-    book_.add_stage(op, stage, {begin, player_.now()}, played.end - played.begin - played.alone,
-                    stage.exposed);
-  }
-
-  void finish() {
-    run_.total = player_.now();
-    for (const StoreJob& store : stores_) {
-      player_.wait(store.job);
-      run_.total = std::max(run_.total, player_.job(store.job).end);
-    }
-    for (const StoreJob& store : stores_) {
-      const QueueEntry& job = player_.job(store.job);
-      run_.stores.push_back({.tensor = store.tensor,
-                             .store = {job.begin, job.end},
-                             .hbm = store.demand->hbm,
-                             .moved = store.demand->received,
-                             .hops = store.demand->hop_bytes});
-    }
-    for (const OpId op : preload_job_.ids()) {
-      if (preload_job_[op]) {
-        const QueueEntry& job = player_.job(*preload_job_[op]);
-        run_.ops[op].preload = {job.begin, job.end};
-      }
-    }
-    run_.split = player_.split();
-  }
-
-  const ir::Graph& graph_;
-  const chip::Chip& chip_;
-  const program::Program& program_;
-  const program::Expander& expander_;
-  Demands demands_;
-  StageLowering works_;
-  Player player_;
-  std::vector<ExecutedOnce> executed_;  // of each execution
-  std::unordered_map<const Demand*, std::int32_t> asked_;
-  Shelf<std::string, DemandOnce>* loads_;
-  std::string memory_;
-  std::vector<DemandOnce> load_of_;
-  std::vector<DemandOnce> store_demand_;
-  Table<OpId, std::optional<std::size_t>> preload_job_;
-  std::vector<StoreJob> stores_;
-  Run run_;
-  RunBook book_;
-};
+/// Begins the keys of what is kept.
+std::string key_of(Fidelity fidelity) { return fidelity == Fidelity::Core ? "core" : "alike"; }
 
 }  // namespace
 
 Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
              const CallTimes& tiles, Fidelity fidelity) {
+  return play(record(graph, chip, program, tiles, {.fidelity = fidelity, .threads = 1}));
+}
+
+Trace record(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
+             const CallTimes& tiles, const Simulation& how) {
   const program::Expander expander(graph, chip, program.ops);
-  return Executor(graph, chip, {.program = program, .expander = expander, .known = {}}, tiles,
-                  fidelity)
-      .run();
+  const std::string apart = key_of(how.fidelity);
+  return lower(graph, chip,
+               {.program = program,
+                .expander = expander,
+                .known = {},
+                .kept = how.kept,
+                .machine = apart + how.machine,
+                .memory = apart + how.memory},
+               tiles, how.fidelity);
 }
 
 std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
@@ -237,22 +62,16 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
       }
     }
   }
-  const std::string apart(how.fidelity == Fidelity::Core ? "core" : "alike");
+  const std::string apart = key_of(how.fidelity);
   const std::vector<ExecutedOnce> known = parallel_map(
       distinct,
       [&](const FirstExecution& one) {
-        const auto make = [&] {
+        return keep_executed(how.kept, apart + how.machine, *one.expander, one.op, [&] {
           const CallTimes times = tiles();
           Demands demands(chip, how.fidelity);
           StageLowering works(chip, demands, times);
           return executed(graph, *one.expander, one.op, works);
-        };
-        if (how.kept == nullptr) {
-          return make();
-        }
-        return how.kept->executed.find_or_make(
-            apart + how.machine + one.expander->signature(one.op), make,
-            [](const ExecutedOnce& made) { return bytes_of(*made); });
+        });
       },
       how.threads);
   return parallel_map(
@@ -263,12 +82,12 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
                           .expander = expander,
                           .known = {},
                           .kept = how.kept,
+                          .machine = apart + how.machine,
                           .memory = apart + how.memory};
-        expanded.known.reserve(subscript(expander.executions()));
         for (std::int32_t execution = 0; execution < expander.executions(); ++execution) {
           expanded.known.push_back(known[numbers.at(expander.key_of(execution))]);
         }
-        return Executor(graph, chip, std::move(expanded), tiles(), how.fidelity).run();
+        return play(lower(graph, chip, std::move(expanded), tiles(), how.fidelity));
       },
       how.threads);
 }

@@ -11,6 +11,7 @@
 #include "elk/sim/play/call_times.hpp"
 #include "elk/sim/play/executions.hpp"
 #include "elk/sim/play/run.hpp"
+#include "elk/sim/play/trace.hpp"
 
 namespace elk::sim {
 
@@ -31,6 +32,11 @@ struct Simulation {
   std::string machine = {};
   std::string memory = {};
 };
+
+/// What `simulate` plays.
+[[nodiscard]] Trace record(const ir::Graph& graph, const chip::Chip& chip,
+                           const program::Program& program, const CallTimes& tiles,
+                           const Simulation& how);
 
 /// The runs of several programs of one graph: what their executes have in common is worked out
 /// once. `tiles` makes times for the use of one thread.

@@ -2,36 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <unordered_map>
 
 #include "elk/base/ids.hpp"
 
 namespace elk::sim {
 namespace {
-
-/// Numbers pairs of numbers in the order in which they are first seen.
-class PairNumbers {
- public:
-  /// The number of a pair, and whether it is new.
-  std::pair<std::int32_t, bool> operator()(std::int32_t a, std::int32_t b) {
-    if (a == last_a_ && b == last_b_) {
-      return {last_, false};
-    }
-    const std::int64_t key = (std::int64_t{a} << 32U) | static_cast<std::uint32_t>(b);
-    const auto next = static_cast<std::int32_t>(known_.size());
-    const auto [found, is_new] = known_.try_emplace(key, next);
-    last_a_ = a;
-    last_b_ = b;
-    last_ = found->second;
-    return {last_, is_new};
-  }
-
- private:
-  std::unordered_map<std::int64_t, std::int32_t> known_;
-  std::int32_t last_a_ = -2;
-  std::int32_t last_b_ = -2;
-  std::int32_t last_ = -1;
-};
 
 Meeting meeting(const Demand& execute, std::int32_t kind, const ResourceLoad& other) {
   const ResourceLoad& own = execute.kinds[subscript(kind)];

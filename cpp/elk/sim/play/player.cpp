@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "elk/base/watch.hpp"
+#include "elk/sim/play/sums.hpp"
 
 namespace elk::sim {
 namespace {
@@ -13,6 +15,18 @@ constexpr Picoseconds kEndless{std::numeric_limits<std::int64_t>::max()};
 Picoseconds until(Wide left, Wide speed) { return time_to_move(left, {speed, 1}); }
 
 bool active(const Meeting& meeting) { return meeting.left > 0; }
+
+/// At which a preload or store streams with no execute about: grains in a picosecond.
+Wide lone_pace(const Demand& demand) {
+  Wide pace = 0;
+  for (const ResourceLoad& load : demand.kinds) {
+    if (load.amount > 0) {
+      const Wide cap = grains(load.rate) * demand.stream.value / load.amount;
+      pace = pace == 0 ? cap : std::min(pace, cap);
+    }
+  }
+  return pace;
+}
 
 }  // namespace
 
@@ -29,30 +43,61 @@ Picoseconds alone(const Demand& demand) {
   return most + demand.latency;
 }
 
-Player::Player(const Demands& demands, Picoseconds hbm_latency)
-    : latency_(hbm_latency),
-      refresh_(demands.network().machine().refresh),
-      nothing_(demands.nothing()) {}
+Picoseconds streaming_alone(const Demand& demand) {
+  return until(grains(demand.stream), lone_pace(demand));
+}
 
-std::size_t Player::push(const Demand* demand) {
-  jobs_.push_back({.demand = demand, .begin = {0}, .end = {-1}});
+Wide taken(const Meeting& meeting, Wide pace, const Demand& stream) {
+  if (meeting.other == 0 || pace == 0) {
+    return 0;
+  }
+  return std::min(pace * meeting.other / stream.stream.value, meeting.speed - 1);
+}
+
+Player::Player(const Trace& trace, Watcher watcher)
+    : loads_(trace.loads),
+      latency_(trace.machine.hbm_latency),
+      refresh_(trace.machine.refresh),
+      jobs_(trace.start.jobs),
+      free_since_(trace.start.idle_since),
+      left_(trace.start.left),
+      now_(trace.start.now),
+      watcher_(std::move(watcher)) {
+  nothing_.kind_of.assign(trace.machine.resources, 0);
+  nothing_.kinds.push_back(kNothing);
+  while (jobs_.has(head_) && jobs_[head_].end >= Picoseconds{0}) {
+    ++head_;
+  }
+  if (jobs_.has(head_)) {
+    begun_ = true;
+    alone_ = lone_pace(head());
+  }
+}
+
+PlayState Player::state() const {
+  return {.now = now_, .jobs = jobs_, .left = left_, .idle_since = free_since_};
+}
+
+JobId Player::push(const program::Instruction& instruction, LoadId load) {
+  jobs_.push_back({.instruction = instruction, .load = load, .issued = now_});
   if (!begun_) {
     begin_job();
   }
-  return jobs_.size() - 1;
+  return jobs_.end_id() - 1;
 }
 
 void Player::begin_job() {
-  while (head_ < jobs_.size()) {
+  while (jobs_.has(head_)) {
     QueueEntry& job = jobs_[head_];
     job.begin = now_;
-    arrives_ = now_ + (free_since_ == now_ ? Picoseconds{0} : latency_);
-    left_ = grains(job.demand->stream);
+    left_ = grains(head().stream);
     if (left_ > 0) {
+      job.first = now_ + (free_since_ == now_ ? Picoseconds{0} : latency_);
       begun_ = true;
-      set_alone();
+      alone_ = lone_pace(head());
       return;
     }
+    job.first = now_;
     job.end = now_;
     ++head_;
   }
@@ -66,18 +111,7 @@ void Player::end_job() {
   begin_job();
 }
 
-void Player::set_alone() {
-  const Demand& demand = *jobs_[head_].demand;
-  alone_ = 0;
-  for (const ResourceLoad& load : demand.kinds) {
-    if (load.amount > 0) {
-      const Wide cap = grains(load.rate) * demand.stream.value / load.amount;
-      alone_ = alone_ == 0 ? cap : std::min(alone_, cap);
-    }
-  }
-}
-
-bool Player::streaming() const { return begun_ && now_ >= arrives_ && !stands(); }
+bool Player::streaming() const { return begun_ && now_ >= jobs_[head_].first && !stands(); }
 
 /// Whether the HBM refreshes.
 bool Player::stands() const {
@@ -90,7 +124,8 @@ Picoseconds Player::until_next() const {
   if (!begun_) {
     return kEndless;
   }
-  Picoseconds next = now_ < arrives_ ? arrives_ - now_ : kEndless;
+  const Picoseconds first = jobs_[head_].first;
+  Picoseconds next = now_ < first ? first - now_ : kEndless;
   if (refresh_.interval.value > 0) {
     const std::int64_t since = now_.value % refresh_.interval.value;
     next = std::min(
@@ -99,23 +134,23 @@ Picoseconds Player::until_next() const {
   return next;
 }
 
-const Meetings& Player::meetings(const Demand& execute, std::int32_t id) {
-  const Demand* load = begun_ ? jobs_[head_].demand : &nothing_;
-  const auto [found, is_new] = known_.try_emplace({id, load});
+const Meetings& Player::meetings(const Demand& execute) {
+  const Demand* load = begun_ ? &head() : &nothing_;
+  const auto [found, is_new] = known_.try_emplace({&execute, load});
   if (is_new) {
     found->second = meet(execute, *load);
   }
   return found->second;
 }
 
-Player::Scene Player::scene(const Demand& execute, std::int32_t id) {
-  const Meetings& origin = meetings(execute, id);
+Player::Scene Player::scene(const Demand& execute) {
+  const Meetings& origin = meetings(execute);
   return {.all = origin.all, .origin = &origin, .own = {}, .end = now_};
 }
 
 /// The head of the queue is over in the middle of an execute's demand.
 void Player::change_scene(Scene& scene) {
-  const Demand& load = begun_ ? *jobs_[head_].demand : nothing_;
+  const Demand& load = begun_ ? head() : nothing_;
   const Meetings before{.all = scene.all,
                         .of = scene.origin != nullptr ? scene.origin->of : scene.own.of};
   scene.own = meet_again(before, load);
@@ -128,7 +163,7 @@ void Player::set_pace(const Scene& scene) {
   if (pace_ == 0) {
     return;
   }
-  const Wide whole = jobs_[head_].demand->stream.value;
+  const Wide whole = head().stream.value;
   for (const Meeting& meeting : scene.all) {
     if (meeting.other > 0 && meeting.flows && active(meeting)) {
       pace_ = std::min(pace_, std::max<Wide>(1, meeting.speed / 2 * whole / meeting.other));
@@ -138,11 +173,7 @@ void Player::set_pace(const Scene& scene) {
 
 /// Grains in a picosecond that the head of the queue takes where it meets an execute.
 Wide Player::taken(const Meeting& meeting) const {
-  if (meeting.other == 0 || pace_ == 0) {
-    return 0;
-  }
-  const Wide share = pace_ * meeting.other / jobs_[head_].demand->stream.value;
-  return std::min(share, meeting.speed - 1);
+  return pace_ == 0 ? Wide{0} : sim::taken(meeting, pace_, head());
 }
 
 /// Until a stream or the last of the execute's amounts ends, or one ends that held a stream up.
@@ -207,7 +238,11 @@ void Player::advance(Scene& scene, Picoseconds most, bool executing) {
   set_pace(scene);
   const Picoseconds time = std::min(most, until_change(scene));
   account(scene, time, executing);
+  show(scene, time);
   const bool was_streaming = streaming();
+  if (begun_ && stands() && now_ >= jobs_[head_].first) {
+    jobs_[head_].refreshed += time;
+  }
   move(scene, time);
   if (begun_ && was_streaming && left_ == 0) {
     end_job();
@@ -215,9 +250,22 @@ void Player::advance(Scene& scene, Picoseconds most, bool executing) {
   }
 }
 
-void Player::wait(std::size_t number) {
+void Player::show(const Scene& scene, Picoseconds time) const {
+  if (watcher_ && time > Picoseconds{0}) {
+    watcher_({.time = {now_, now_ + time},
+              .stream = begun_ ? &head() : nullptr,
+              .left = left_,
+              .pace = pace_,
+              .meetings = scene.all,
+              .of = scene.origin != nullptr ? scene.origin->of : scene.own.of,
+              .lasting = scene.origin != nullptr});
+  }
+}
+
+void Player::wait(JobId number) {
+  jobs_[number].reached = now_;
   while (jobs_[number].end < Picoseconds{0}) {
-    Scene none = scene(nothing_, -1);
+    Scene none = scene(nothing_);
     advance(none, kEndless, false);
   }
 }
@@ -225,15 +273,15 @@ void Player::wait(std::size_t number) {
 PhaseRecord Player::pass(Picoseconds time) {
   const Picoseconds begin = now_;
   while (now_ < begin + time) {
-    Scene none = scene(nothing_, -1);
+    Scene none = scene(nothing_);
     advance(none, begin + time - now_, true);
   }
   return {.begin = begin, .end = now_, .alone = time};
 }
 
-PhaseRecord Player::play(const Demand& execute, std::int32_t id) {
+PhaseRecord Player::play(const Demand& execute) {
   const Picoseconds begin = now_;
-  Scene now = scene(execute, id);
+  Scene now = scene(execute);
   while (std::any_of(now.all.begin(), now.all.end(), active)) {
     advance(now, kEndless, true);
   }

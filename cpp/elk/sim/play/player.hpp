@@ -2,31 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/sim/play/demand.hpp"
 #include "elk/sim/play/meeting.hpp"
+#include "elk/sim/play/run.hpp"
+#include "elk/sim/play/trace.hpp"
 
 namespace elk::sim {
-
-/// How the time of a run divides (design 8). The parts add up to the whole, to the picosecond.
-struct RunBreakdown {
-  Picoseconds preload{0};       // a preload or store alone
-  Picoseconds execute{0};       // an execute alone
-  Picoseconds overlapped{0};    // both, as fast as each would be alone
-  Picoseconds interconnect{0};  // both, the share by which the slower one is held up; and idle time
-
-  friend bool operator==(const RunBreakdown&, const RunBreakdown&) = default;
-};
-
-/// One entry of the queue that preloads and stores share.
-struct QueueEntry {
-  const Demand* demand;
-  Picoseconds begin{0};
-  Picoseconds end{-1};  // -1: not yet
-};
 
 /// What happened in one phase of an execute.
 struct PhaseRecord {
@@ -34,6 +23,23 @@ struct PhaseRecord {
   Picoseconds end;
   Picoseconds alone;  // what the phase would have taken with nothing else on the machine
 };
+
+/// A time in which nothing changes its pace: what every resource does is what its meeting says.
+struct Stretch {
+  Interval<Picoseconds> time;
+  const Demand* stream;               // the preload or store at the head; null: none
+  Wide left;                          // grains of the stream
+  Wide pace;                          // grains in a picosecond; 0: it waits
+  std::span<const Meeting> meetings;  // as the time begins
+  std::span<const std::int32_t> of;   // of every resource: its meeting; -1: none
+  bool lasting;                       // whether `of` stays where it is while the trace is played
+};
+
+/// Looks on.
+using Watcher = std::function<void(const Stretch&)>;
+
+/// Grains in a picosecond that a stream of this pace takes where it meets an execute.
+[[nodiscard]] Wide taken(const Meeting& meeting, Wide pace, const Demand& stream);
 
 /// Plays the phases of executes one after another, and in the background the queue of preloads and
 /// stores, on one machine.
@@ -46,22 +52,23 @@ struct PhaseRecord {
 /// in whole picoseconds, ends are rounded up, amounts are whole grains.
 class Player {
  public:
-  Player(const Demands& demands, Picoseconds hbm_latency);
+  explicit Player(const Trace& trace, Watcher watcher = {});
 
   /// Adds to the queue; returns the job's number.
-  std::size_t push(const Demand* demand);
-  [[nodiscard]] const QueueEntry& job(std::size_t number) const { return jobs_[number]; }
-  [[nodiscard]] std::size_t waiting() const { return jobs_.size() - head_; }
+  JobId push(const program::Instruction& instruction, LoadId load);
+  [[nodiscard]] const Table<JobId, QueueEntry>& jobs() const { return jobs_; }
+  [[nodiscard]] std::size_t waiting() const { return jobs_.size() - head_.index(); }
 
   /// Lets time pass until job `number` is over.
-  void wait(std::size_t number);
+  void wait(JobId number);
   /// Lets a fixed time of an execute pass.
   PhaseRecord pass(Picoseconds time);
-  /// Plays what `execute` asks, number `id` among such demands, to its end.
-  PhaseRecord play(const Demand& execute, std::int32_t id);
+  /// Plays what `execute` asks to its end.
+  PhaseRecord play(const Demand& execute);
 
   [[nodiscard]] Picoseconds now() const { return now_; }
   [[nodiscard]] const RunBreakdown& split() const { return split_; }
+  [[nodiscard]] PlayState state() const;
 
  private:
   /// What is going on: the meetings of the execute's demand and the head of the queue.
@@ -72,40 +79,45 @@ class Player {
     Picoseconds end;  // latest end so far of what is over, tails included
   };
 
-  [[nodiscard]] Scene scene(const Demand& execute, std::int32_t id);
+  [[nodiscard]] Scene scene(const Demand& execute);
   void change_scene(Scene& scene);
-  [[nodiscard]] const Meetings& meetings(const Demand& execute, std::int32_t id);
+  [[nodiscard]] const Meetings& meetings(const Demand& execute);
 
   void begin_job();
   void end_job();
-  void set_alone();
+  [[nodiscard]] const Demand& head() const { return *loads_[jobs_[head_].load]; }
   [[nodiscard]] bool streaming() const;
   [[nodiscard]] bool stands() const;
   [[nodiscard]] Picoseconds until_next() const;
   void set_pace(const Scene& scene);
   [[nodiscard]] Wide taken(const Meeting& meeting) const;
+  void show(const Scene& scene, Picoseconds time) const;
   [[nodiscard]] Picoseconds until_change(const Scene& scene) const;
   void advance(Scene& scene, Picoseconds most, bool executing);
   void move(Scene& scene, Picoseconds time);
   void account(const Scene& scene, Picoseconds time, bool executing);
 
+  TableView<LoadId, const DemandOnce> loads_;
   Picoseconds latency_;
   Refresh refresh_;
   Demand nothing_;
-  std::vector<QueueEntry> jobs_;
-  std::size_t head_ = 0;
+  Table<JobId, QueueEntry> jobs_;
+  JobId head_{0};
   bool begun_ = false;
-  Picoseconds arrives_{0};      // when the head's first byte does
   Picoseconds free_since_{-1};  // when the HBM last fell idle
   Wide left_ = 0;               // of the head, at the HBM of the busiest chip
   Wide pace_ = 0;               // grains in a picosecond
   Wide alone_ = 0;              // `pace_` with no execute about
   Picoseconds now_{0};
   RunBreakdown split_;
-  std::map<std::pair<std::int32_t, const Demand*>, Meetings> known_;
+  std::map<std::pair<const Demand*, const Demand*>, Meetings> known_;
+  Watcher watcher_;
 };
 
 /// What a demand takes with nothing else on the machine.
 [[nodiscard]] Picoseconds alone(const Demand& demand);
+
+/// For how long a preload or store streams with nothing else on the machine, the HBM never still.
+[[nodiscard]] Picoseconds streaming_alone(const Demand& demand);
 
 }  // namespace elk::sim

@@ -7,10 +7,23 @@
 #include "elk/base/intervals.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
+#include "elk/program/code/code.hpp"
 #include "elk/sim/play/demand.hpp"
-#include "elk/sim/play/player.hpp"
 
 namespace elk::sim {
+
+/// How the time of a run divides (design 8). The parts add up to the whole, to the picosecond.
+struct RunBreakdown {
+  Picoseconds preload{0};       // a preload or store alone
+  Picoseconds execute{0};       // an execute alone
+  Picoseconds overlapped{0};    // both, as fast as each would be alone
+  Picoseconds interconnect{0};  // both, the share by which the slower one is held up; and idle time
+
+  friend bool operator==(const RunBreakdown&, const RunBreakdown&) = default;
+};
+
+/// A kind of execute: those that do the same.
+using ExecutionId = Id<struct ExecutionKind>;
 
 /// What an execute does with its time. Compute is every tile call, those that add up or copy what
 /// an exchange brought included; a shift that is hidden behind one counts where it outlasts it.
@@ -59,7 +72,7 @@ struct OpRun {
   Bytes loaded{0};                 // received from the HBM by all cores
   Bytes load_hops{0};              // bytes of the preload times links passed
   Totals work;                     // of the execute; `vector_s` are all of its core seconds
-  std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
+  ExecutionId execution{0};        // the kind of its execute
 
   friend bool operator==(const OpRun&, const OpRun&) = default;
 };
@@ -72,6 +85,24 @@ struct StoreRun {
   Bytes hops{0};   // bytes times links passed
 
   friend bool operator==(const StoreRun&, const StoreRun&) = default;
+};
+
+/// A preload or store from its issue to its end. Until `begin` it stands in the queue; then until
+/// `first` it waits for its first byte; from then on it moves, but while the HBM refreshes.
+struct TransferRun {
+  program::Instruction instruction;
+  Picoseconds issued;
+  Picoseconds begin;
+  Picoseconds first;
+  Picoseconds end;
+  Picoseconds refreshed;
+  Picoseconds alone;    // from its first byte on, with nothing else about
+  Picoseconds reached;  // the program waits for it from then on; -1: it never does
+  Bytes hbm;            // read or written over all chips
+  Bytes moved;          // by all cores
+  bool over;            // rather than under way where the trace breaks off
+
+  friend bool operator==(const TransferRun&, const TransferRun&) = default;
 };
 
 /// What a link is: between neighbours of a grid; a port of a core on all-to-all, or of a node that
@@ -107,8 +138,9 @@ struct Run {
   RunBreakdown split;
   Table<OpId, OpRun> ops;
   std::vector<StoreRun> stores;
+  std::vector<TransferRun> transfers;  // preloads and stores, by issue
   std::vector<Phase> phases;
-  std::vector<std::vector<CoreId>> cores;  // which run tile calls, by kind of execute
+  Table<ExecutionId, std::vector<CoreId>> cores;  // which run tile calls, by kind of execute
   Totals totals;
   // Of `Fidelity::Flows`. GCC wants the initializer.
   std::vector<LinkRow> links = {};  // NOLINT(readability-redundant-member-init)

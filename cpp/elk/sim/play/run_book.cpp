@@ -1,7 +1,10 @@
 #include "elk/sim/play/run_book.hpp"
 
+#include <algorithm>
+
 #include "elk/base/ids.hpp"
 #include "elk/base/intervals.hpp"
+#include "elk/sim/play/player.hpp"
 
 namespace elk::sim {
 
@@ -21,7 +24,41 @@ void RunBook::add_preload(OpId op, const Demand& demand) {
   row.load_hops = demand.hop_bytes;
 }
 
-void RunBook::add_work(OpId op, std::int32_t execution, const ExecuteRecord& executed) {
+void RunBook::add_transfer(const QueueEntry& job, const Demand& demand, Picoseconds last) {
+  const bool over = job.end >= Picoseconds{0};
+  last = over ? job.end : last;
+  const bool begun = job.begin >= Picoseconds{0};
+  TransferRun transfer{.instruction = job.instruction,
+                       .issued = job.issued,
+                       .begin = begun ? job.begin : last,
+                       .first = begun ? std::min(job.first, last) : last,
+                       .end = last,
+                       .refreshed = job.refreshed,
+                       .alone = streaming_alone(demand),
+                       .reached = job.reached,
+                       .hbm = demand.hbm,
+                       .moved = demand.received,
+                       .over = over};
+  const Picoseconds moving = transfer.end - transfer.first - transfer.refreshed;
+  transfer.alone = std::min(transfer.alone, moving);
+  add_transfer(transfer, demand);
+}
+
+void RunBook::add_transfer(const TransferRun& transfer, const Demand& demand) {
+  run_.transfers.push_back(transfer);
+  const Interval<Picoseconds> time{transfer.begin, transfer.end};
+  if (transfer.instruction.opcode == program::Opcode::Preload) {
+    run_.ops[transfer.instruction.op()].preload = time;
+    return;
+  }
+  run_.stores.push_back({.tensor = transfer.instruction.tensor(),
+                         .store = time,
+                         .hbm = demand.hbm,
+                         .moved = demand.received,
+                         .hops = demand.hop_bytes});
+}
+
+void RunBook::add_work(OpId op, ExecutionId execution, const ExecuteRecord& executed, bool matrix) {
   const ExecuteStages& work = executed.work;
   OpRun& row = run_.ops[op];
   row.execution = execution;
@@ -29,8 +66,8 @@ void RunBook::add_work(OpId op, std::int32_t execution, const ExecuteRecord& exe
   row.exchange = work.exchange;
   row.distribute = work.distribute;
   row.work = work.totals;
-  if (run_.cores[subscript(execution)].empty()) {
-    run_.cores[subscript(execution)] = executed.cores;
+  if (run_.cores[execution].empty()) {
+    run_.cores[execution] = executed.cores;
   }
   Totals& totals = run_.totals;
   totals.received += work.totals.received;
@@ -38,8 +75,6 @@ void RunBook::add_work(OpId op, std::int32_t execution, const ExecuteRecord& exe
   totals.between += work.totals.between;
   totals.operands += work.totals.operands;
   totals.flops += work.totals.flops;
-  const ir::OpKind kind = graph_.ops[op].kind;
-  const bool matrix = kind == ir::OpKind::MatMul || kind == ir::OpKind::Conv;
   (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/intervals.hpp"
+#include "elk/sim/play/lowering.hpp"
 #include "elk/sim/play/run_book.hpp"
 #include "elk/sim/tasks/flow_split.hpp"
 #include "elk/sim/tasks/folded_tasks.hpp"
@@ -56,7 +58,7 @@ TasksRun play(const MachineNetwork& network, const TaskGraph& graph,
 class FlowRun {
  public:
   FlowRun(const ir::Graph& graph, const ProgramTasks& tasks, const TasksRun& played)
-      : tasks_(tasks), played_(played), book_(graph, run_) {
+      : graph_(graph), tasks_(tasks), played_(played), book_(run_) {
     run_.fidelity = Fidelity::Flows;
     run_.ops.resize(graph.ops.size());
   }
@@ -64,11 +66,13 @@ class FlowRun {
   Run write(std::size_t executions) {
     run_.cores.resize(executions);
     for (const LoadingTask& load : tasks_.loads) {
+      load_of_[load.task] = run_.transfers.size();
       write(load);
     }
     for (const ExecuteTasks& execute : tasks_.executes) {
       write(execute);
     }
+    wait_for_stores();
     run_.split = split_of(run_.total, stretches_, loads_);
     return std::move(run_);
   }
@@ -100,22 +104,33 @@ class FlowRun {
   void write(const LoadingTask& load) {
     const Interval<Picoseconds> span = span_of(load.task);
     const bool rested = loads_.empty() || loads_.back().time.end != span.begin;
-    const Picoseconds lead = tasks_.graph.tasks()[load.task.index()].lead;
+    const Task& task = tasks_.graph.tasks()[load.task.index()];
+    const Picoseconds lead = rested && task.body ? task.lead : Picoseconds{0};
     if (span.end > span.begin) {
-      loads_.push_back({span, alone(load.task, rested ? lead : Picoseconds{0})});
+      loads_.push_back({span, alone(load.task, lead)});
     }
-    if (load.opcode == program::Opcode::Preload) {
+    const bool stores = load.opcode == program::Opcode::Store;
+    if (stores) {
+      book_.add_load(*load.demand);
+      run_.total = std::max(run_.total, span.end);
+    } else {
       book_.add_preload(OpId{load.subject}, *load.demand);
-      run_.ops[OpId{load.subject}].preload = span;
-      return;
     }
-    book_.add_load(*load.demand);
-    run_.stores.push_back({.tensor = TensorId{load.subject},
-                           .store = span,
-                           .hbm = load.demand->hbm,
-                           .moved = load.demand->received,
-                           .hops = load.demand->hop_bytes});
-    run_.total = std::max(run_.total, span.end);
+    const Picoseconds first = span.begin + lead;
+    const Picoseconds moving = alone(load.task, {0});
+    book_.add_transfer(
+        {.instruction = {.opcode = load.opcode, .subject = load.subject},
+         .issued = task.after.empty() ? Picoseconds{0} : span_of(task.after.front()).end,
+         .begin = span.begin,
+         .first = first,
+         .end = span.end,
+         .refreshed = {0},
+         .alone = std::min(moving, span.end - first),
+         .reached = {-1},
+         .hbm = load.demand->hbm,
+         .moved = load.demand->received,
+         .over = true},
+        *load.demand);
   }
 
   void write(const ExecuteTasks& execute) {
@@ -127,8 +142,12 @@ class FlowRun {
     row.queued = static_cast<std::int32_t>(execute.issued - std::min(over_, execute.issued));
     row.execute.begin = span_of(execute.turn).end;
     row.waited = row.execute.begin - reached;
+    if (execute.preload) {
+      run_.transfers[load_of_.at(*execute.preload)].reached = reached;
+    }
     row.parts.assign(kPhaseKinds, Picoseconds{0});
-    book_.add_work(execute.op, execute.execution, *execute.executed);
+    book_.add_work(execute.op, ExecutionId{execute.execution}, *execute.executed,
+                   is_matrix(graph_.ops[execute.op]));
     row.execute.end = row.execute.begin;
     TaskId task = execute.turn;
     for (const Stage& stage : execute.executed->work.stages) {
@@ -140,16 +159,31 @@ class FlowRun {
       stretches_.push_back({span, lone});
       row.execute.end = span.end;
     }
+    executed_ = row.execute.end;
     run_.total = std::max(run_.total, row.execute.end);
   }
 
+  /// The program ends with its stores, which it waits for one after another.
+  void wait_for_stores() {
+    Picoseconds reached = executed_;
+    for (TransferRun& transfer : run_.transfers) {
+      if (transfer.instruction.opcode == program::Opcode::Store) {
+        transfer.reached = reached;
+        reached = std::max(reached, transfer.end);
+      }
+    }
+  }
+
+  const ir::Graph& graph_;
   const ProgramTasks& tasks_;
   const TasksRun& played_;
   Run run_;
   RunBook book_;
   std::vector<FlowSpan> stretches_;  // of executes
   std::vector<FlowSpan> loads_;
-  std::size_t over_ = 0;  // preloads and stores that are over, the first ones
+  std::map<TaskId, std::size_t> load_of_;  // where the transfer of a task stands
+  Picoseconds executed_{0};                // the last execute is over
+  std::size_t over_ = 0;                   // preloads and stores that are over, the first ones
 };
 
 }  // namespace

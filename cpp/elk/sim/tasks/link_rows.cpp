@@ -1,101 +1,22 @@
 #include "elk/sim/tasks/link_rows.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
 #include "elk/base/ids.hpp"
-#include "elk/chip/network.hpp"
+#include "elk/sim/record/named_links.hpp"
 
 namespace elk::sim {
-namespace {
-
-constexpr std::int32_t kNone = -1;
-
-class LinkRowList {
- public:
-  LinkRowList(const MachineNetwork& network, const TasksRun& played)
-      : network_(network), played_(played) {}
-
-  void add(LinkKind kind, ResourceId id, std::int64_t from, std::int64_t to) {
-    rows_.push_back({.kind = kind,
-                     .from = static_cast<std::int32_t>(from),
-                     .to = static_cast<std::int32_t>(to),
-                     .rate = network_.machine().resources[id.index()].capacity,
-                     .carried = played_.carried[id.index()],
-                     .busy = played_.busy[id.index()]});
-  }
-
-  /// The links that leave a core, and its ports.
-  void add_core(CoreId core) {
-    const chip::Network& lines = network_.lines();
-    if (!lines.routed()) {
-      add(LinkKind::Send, network_.send_port(core), core.value, kNone);
-      add(LinkKind::Receive, network_.receive_port(core), kNone, core.value);
-      return;
-    }
-    for (std::size_t dim = 0; dim < lines.dims(); ++dim) {
-      add_line(core, dim);
-    }
-    if (network_.has_node_ports()) {
-      add(LinkKind::PortIn, network_.port_in(core), core.value, kNone);
-      add(LinkKind::PortOut, network_.port_out(core), kNone, core.value);
-    }
-  }
-
-  /// The links or ports of a core along one dimension.
-  void add_line(CoreId core, std::size_t dim) {
-    const chip::Network& lines = network_.lines();
-    const std::int32_t onwards = chip::Network::first_link(dim);
-    if (lines.full(dim)) {
-      add(LinkKind::Send, network_.link(core, onwards), core.value, kNone);
-      add(LinkKind::Receive, network_.link(core, onwards + 1), kNone, core.value);
-      return;
-    }
-    const std::int64_t first = core.value - (core.value % network_.cores_of_chip());
-    const chip::PerDim here = lines.place(core.value - first);
-    const std::int64_t length = lines.length(dim);
-    for (const std::int32_t back : {0, 1}) {
-      const std::int64_t at = here[dim] + (back == 0 ? 1 : -1);
-      const bool ends = at < 0 || at == length;
-      if (length > 1 && (!ends || lines.joint(dim) == chip::Joint::Circle)) {
-        chip::PerDim next = here;
-        next[dim] = (at + length) % length;
-        add(LinkKind::Link, network_.link(core, onwards + back), core.value,
-            first + lines.node(next));
-      }
-    }
-  }
-
-  std::vector<LinkRow> take() { return std::move(rows_); }
-
- private:
-  const MachineNetwork& network_;
-  const TasksRun& played_;
-  std::vector<LinkRow> rows_;
-};
-
-}  // namespace
 
 std::vector<LinkRow> link_rows(const MachineNetwork& network, const chip::Chip& chip,
                                const TasksRun& played) {
-  LinkRowList rows(network, played);
-  for (std::int64_t c = 0; c < network.cores(); ++c) {
-    rows.add_core(id_at<CoreId>(subscript(c)));
+  std::vector<LinkRow> rows;
+  for (const NamedLink& link : named_links(network, chip)) {
+    rows.push_back({.kind = link.kind,
+                    .from = link.from,
+                    .to = link.to,
+                    .rate = network.machine().resources[link.resource.index()].capacity,
+                    .carried = played.carried[link.resource.index()],
+                    .busy = played.busy[link.resource.index()]});
   }
-  for (std::int64_t m = 0; m < network.modules() && chip::routed(chip); ++m) {
-    const auto module = id_at<ModuleId>(subscript(m));
-    for (std::int32_t node = 0; node < network.nodes_of(module); ++node) {
-      const MachineNetwork::ModuleEntry entry = network.entry(module, node);
-      rows.add(LinkKind::FromHbm, entry.link, kNone, entry.core.value);
-      rows.add(LinkKind::ToHbm, entry.out, entry.core.value, kNone);
-    }
-  }
-  for (std::int64_t c = 0; c < network.chips() && chip.inter_chip; ++c) {
-    rows.add(LinkKind::ChipOut, network.chip_out(c), c, kNone);
-    rows.add(LinkKind::ChipIn, network.chip_in(c), kNone, c);
-  }
-  return rows.take();
+  return rows;
 }
 
 }  // namespace elk::sim

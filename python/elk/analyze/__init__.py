@@ -1,0 +1,1 @@
+"""What stalled in a run, what its units and memories did, and what to change."""

@@ -1,0 +1,1 @@
+"""Foreign: traces that other tools recorded on real machines."""
