@@ -12,13 +12,15 @@ import elk
 import numpy as np
 import pytest
 from elk.analyze.columns import Columns
+from elk.analyze.program_trace import ProgramTrace
 from elk.analyze.transfers import STALLS, STATES
 from onnx_graphs import model_of, node
-from traced_runs import ALL, BOTH, NERF, differing, planned, ran, runs, unlike
+from traced_runs import ALL, BOTH, NERF, differing, ends_with_a_store, planned, ran, runs, unlike
 
 PARTS = ("distribute_ps", "gather_ps", "compute_ps", "shift_ps", "reduce_ps")
 
 
+@pytest.mark.slow
 def test_a_replay_is_the_run(subtests: pytest.Subtests) -> None:
     for name, run in runs(*BOTH):
         with subtests.test(name):
@@ -280,6 +282,22 @@ def test_speeds_that_mean_nothing_are_refused(subtests: pytest.Subtests) -> None
             assert raised.value.place == "slow"
             assert raised.value.remedy
     assert trace.replay(slow={"link 0-1": 0.5, "link": 1}).total_ps >= trace.total_ps
+
+
+def test_without_hbm_nothing_is_transferred(tmp_path: Path) -> None:
+    chip = elk.chips.get("tiny").replace(hbm=None, sram_bytes="1 MiB")
+    run = elk.compile(ends_with_a_store(), chip, policy="basic").simulate()
+    trace = run.trace()
+    trace.save(tmp_path / "x.elktrace")
+    loaded = elk.load_trace(tmp_path / "x.elktrace")
+    assert isinstance(loaded, ProgramTrace)
+    for one in (trace, trace.replay(), trace.window(0, 1), loaded):
+        assert one.transfers().count == 0
+        assert "hbm_busiest" not in one.units(1000, end_ps=10_000)
+        assert "0 transfers" in one.summary()
+        assert [track.name for track in one.timeline().tracks] == ["cores", "stalls"]
+    with pytest.raises(elk.InvalidInputError, match="no resource 'hbm'"):
+        trace.replay(slow={"hbm": 0.5})
 
 
 def test_a_run_of_flows_is_asked_but_not_played_again(tmp_path: Path) -> None:

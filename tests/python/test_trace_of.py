@@ -155,7 +155,7 @@ def test_a_slower_memory_or_unit_draws_the_program_out() -> None:
     assert ran.replay(slow={"hbm": 0.5}).total_ps == ran.total_ps + 1000
     assert ran.replay(slow={"mxu": 0.5}).total_ps == ran.total_ps + 1001
     wrong: list[tuple[dict[str, float], str]]
-    wrong = [({"hbn": 0.5}, "no memory or unit 'hbn'"), ({"hbm": 0}, "above 0")]
+    wrong = [({"hbn": 0.5}, "no memory or unit 'hbn'"), ({"hbm": 0}, "must be from 1e-06")]
     for slow, words in wrong:
         with pytest.raises(elk.InvalidInputError, match=words):
             ran.replay(slow=slow)

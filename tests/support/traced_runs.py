@@ -42,6 +42,10 @@ CHIPS: dict[str, Callable[[], elk.Chip]] = {
     "pod": tiny_pod,
     "refresh": refreshing,
 }
+MORE: dict[str, Callable[[], elk.Chip]] = {
+    "pooled": tiny_pod,
+    "hidden": lambda: elk.chips.get("tiny").replace(overlaps_compute=True),
+}
 RESNET = models.ResNetConfig(widths=(8, 16), depths=(1, 1), image=32, classes=10)
 MODELS: dict[str, Build] = {
     "decoder": partial(models.transformer, CONFIGS["multi-head"], phase="decode"),
@@ -54,6 +58,7 @@ MODELS: dict[str, Build] = {
 CASES = [
     *((model, chip) for model in ("nerf", *MODELS) for chip in CHIPS),
     ("nerf", "pooled"),
+    ("nerf", "hidden"),
 ]
 
 
@@ -61,17 +66,18 @@ CASES = [
 def planned(model: str, chip: str) -> elk.Plan:
     """A plan of one of `CASES`."""
     options: dict[str, Any] = {
-        "policy": "basic" if chip == "refresh" else "elk-dyn",
+        "policy": "basic" if chip in ("refresh", "hidden") else "elk-dyn",
         "effort": "fast",
         "threads": 1,
     }
-    if chip == "pooled":
-        return elk.compile(NERF, tiny_pod(), bindings={"rows": 64}, pod="pooled", **options)
+    machine = (CHIPS | MORE)[chip]()
     if model == "nerf":
-        return elk.compile(NERF, CHIPS[chip](), bindings={"rows": 64}, **options)
+        options["bindings"] = {"rows": 512 if chip == "hidden" else 64}
+        pod = "pooled" if chip == "pooled" else "sharded"
+        return elk.compile(NERF, machine, pod=pod, **options)
     proto = MODELS[model]()
-    bindings = dict.fromkeys(models.symbols(proto), 6)
-    return elk.compile(proto, CHIPS[chip](), bindings=bindings, **options)
+    options["bindings"] = dict.fromkeys(models.symbols(proto), 6)
+    return elk.compile(proto, machine, **options)
 
 
 @lru_cache(maxsize=len(CASES) * len(ALL))

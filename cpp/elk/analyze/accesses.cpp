@@ -8,6 +8,8 @@
 namespace elk::analyze {
 namespace {
 
+constexpr std::int64_t kMostSize = std::int64_t{1} << 60;
+
 template <class... Parts>
 void require(bool holds, const Parts&... parts) {
   if (!holds) {
@@ -53,7 +55,8 @@ void validate(const AccessList& list) {
   require(list.awaited.size() == count, "awaited must have one entry for each of ", count,
           " instructions, got ", list.awaited.size());
   for (const MemoryId m : list.sizes.ids()) {
-    require(list.sizes[m] >= 0, "sizes[", m, "] must not be negative, got ", list.sizes[m]);
+    require(list.sizes[m] >= 0 && list.sizes[m] <= kMostSize, "sizes[", m, "] must be from 0 to ",
+            kMostSize, ", got ", list.sizes[m]);
   }
   for (const InstructionId i : list.issues.ids()) {
     check_instruction(list, i);

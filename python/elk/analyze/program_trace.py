@@ -18,6 +18,7 @@ from elk.analyze.trace import Trace
 from elk.analyze.trace_facts import TraceFacts
 from elk.analyze.transfers import program_times
 from elk.analyze.units import Recorded, Span, even_units, recorded_units, span_of
+from elk.base.waiting import interruptible
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ProgramTrace(Trace):
             raise InvalidInputError(
                 self._why,
                 code="no_replay",
-                remedy='simulate with fidelity="core" or "symmetric"',
+                remedy='simulate the plan with fidelity="core" or "symmetric", and its tile model',
             )
         return self._recording
 
@@ -175,7 +176,8 @@ class ProgramTrace(Trace):
         if self._recording is None:
             found = even_units(self._run, facts.matrix, span, 1)
         else:
-            found = self._recording.units(span.begin_ps, span.end_ps, span.bins)
+            recording = self._recording
+            found = interruptible(lambda: recording.units(span.begin_ps, span.end_ps, span.bins))
         most = {
             "hbm": ("hbm_bytes", facts.hbm_bytes_per_s),
             "links": ("received_bytes", facts.link_bytes_per_s * facts.cores),
@@ -200,7 +202,8 @@ class ProgramTrace(Trace):
             True
         """
         span = Span(begin_ps=self.begin_ps, end_ps=max(self.end_ps, self.begin_ps + 1), bins=1)
-        found, known = self._played().units(span.begin_ps, span.end_ps, 1), self._recorded
+        recording, known = self._played(), self._recorded
+        found = interruptible(lambda: recording.units(span.begin_ps, span.end_ps, 1))
         rates = np.maximum(known.rates, 1)
         return columns(
             {
@@ -231,7 +234,7 @@ class ProgramTrace(Trace):
         if slow:
             known = self._recorded
             recording = recording.at_speeds(speeds_of(slow, known.names, known.kinds))
-        return replace(self, _recording=recording, _run=recording.play())
+        return replace(self, _recording=recording, _run=interruptible(recording.play))
 
     def window(self, first: int, count: int) -> ProgramTrace:
         """Some of the instructions, as they ran: none before them is played again.
@@ -251,7 +254,8 @@ class ProgramTrace(Trace):
                 place="first",
             )
         last = min(first + count, len(facts.instructions))
-        recording = self._played().window(first, last)
+        played = self._played()
+        recording = interruptible(lambda: played.window(first, last))
         jobs = recording.columns()
         names = {
             (code, subject): (kind, name)
@@ -270,7 +274,8 @@ class ProgramTrace(Trace):
             before=tuple(names[job] for job in queued),
         )
         lists = self._accessed.window(first, last)
-        return ProgramTrace(recording, recording.play(), kept, int(jobs["state_now"][0]), lists)
+        ran = interruptible(recording.play)
+        return ProgramTrace(recording, ran, kept, int(jobs["state_now"][0]), lists)
 
     def _work(self) -> list[tuple[str, str, int, int]]:
         times = self.instruction_times

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +31,9 @@ KINDS: Final = (
 """Kinds of resources: a core's SRAM port, its ports into and out of an all-to-all network, links
 of a grid, memory modules, ways out of and into a chip and between chips, links between a module and
 a node, and ports of nodes that have fewer of them than links."""
+_SLOWEST: Final = 1e-6
 _FASTEST: Final = 1e6
+_LONGEST: Final = 200  # characters of a message
 
 
 def resource_names(columns: Mapping[str, NDArray[Any]]) -> list[str]:
@@ -76,17 +77,19 @@ def speeds_of(slow: Mapping[str, float], names: list[str], kinds: list[int]) -> 
     return [float(speed) for speed in speeds]
 
 
-def checked_share(name: str, share: object) -> float:
+def checked_share(name: str, share: Any) -> float:
     """The share of its speed that something keeps.
 
     Raises:
-        InvalidInputError: it is no number above 0, or too large.
+        InvalidInputError: it is no number, or too small or too large.
     """
-    number = -1.0 if isinstance(share, bool) or not isinstance(share, int | float) else share
-    if not (math.isfinite(number) and 0 < number <= _FASTEST):
+    known = isinstance(share, int | float) and not isinstance(share, bool)
+    if not known or not _SLOWEST <= share <= _FASTEST:
         raise InvalidInputError(
-            f"the speed of {name!r} is {share!r}: it must be above 0, at most {_FASTEST:.0e}",
+            f"the speed of {name!r} is {share!r}: it must be from {_SLOWEST:.0e} to {_FASTEST:.0e}"[
+                :_LONGEST
+            ],
             place="slow",
             remedy='write the share of its speed that it keeps, as in slow={"hbm": 0.5}',
         )
-    return number
+    return float(share)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import tokenize
+import warnings
 import zipfile
 import zlib
 from array import array
@@ -18,6 +20,7 @@ from elk.analyze.played_instructions import PlayedInstructions
 from elk.analyze.program_trace import ProgramTrace
 from elk.analyze.trace_facts import TraceFacts
 from elk.analyze.writing import ACCESSES, HEADER, LIST, ROWS
+from elk.base.waiting import interruptible
 from elk.errors import ElkError, LimitError, TraceFileError
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ _STEPS: Final = 2  # of the lists, for each instruction of a program
 _MOST_MEMBERS: Final = 256
 _AGAIN: Final = "save the trace again with trace.save(path) or `elk record -o path`"
 _Whole = Annotated[int, Field(ge=0, le=1 << 50)]
+_Name = Annotated[str, Field(max_length=4096)]
 _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -39,19 +43,19 @@ class _Header(BaseModel):
 
     schema_: Literal["elk.trace/1"] = Field(alias="schema")
     elk_version: str
-    model: str
-    chip: str
-    policy: str
-    ops: list[str]
+    model: _Name
+    chip: _Name
+    policy: _Name
+    ops: list[_Name]
     matrix: list[bool]
-    instructions: list[tuple[Literal["preload_async", "store_async", "execute"], _Whole | str]]
-    before: list[tuple[Literal["preload", "store"], str]]
+    instructions: list[tuple[Literal["preload_async", "store_async", "execute"], _Whole | _Name]]
+    before: list[tuple[Literal["preload", "store"], _Name]]
     copies: Annotated[int, Field(ge=1, le=1 << 30)]
     hbm_bytes_per_s: _Number
     cores: Annotated[int, Field(ge=1, le=1 << 40)]
     link_bytes_per_s: _Number
     sram_bytes: _Whole
-    memories: Annotated[list[str], Field(min_length=1)]
+    memories: Annotated[list[_Name], Field(min_length=1)]
 
 
 class _MachineHeader(BaseModel):
@@ -61,13 +65,13 @@ class _MachineHeader(BaseModel):
 
     schema_: Literal["elk.trace/1"] = Field(alias="schema")
     elk_version: str
-    machine: str
-    memories: Annotated[list[str], Field(min_length=1)]
+    machine: _Name
+    memories: Annotated[list[_Name], Field(min_length=1)]
     rates: list[Annotated[float, Field(ge=1, le=2**62, allow_inf_nan=False)] | None]
     sizes: list[Annotated[int, Field(ge=1, le=1 << 60)]]
     latency_ps: _Whole
-    units: list[str]
-    names: dict[str, str]
+    units: list[_Name]
+    names: dict[str, _Name]
     speeds: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
 
 
@@ -120,7 +124,8 @@ def _program_trace(header: _Header, columns: dict[str, NDArray[Any]]) -> Program
     )
     _check_lists(accessed, facts)
     begin_ps = int(columns["state_now"][0])
-    return ProgramTrace(recording, recording.play(), facts, begin_ps, accessed)
+    ran = interruptible(recording.play)
+    return ProgramTrace(recording, ran, facts, begin_ps, accessed)
 
 
 def _machine_trace(header: _MachineHeader, columns: dict[str, NDArray[Any]]) -> MachineTrace:
@@ -155,12 +160,20 @@ def _columns(file: IO[bytes], limits: Limits) -> dict[str, NDArray[Any]]:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{member.filename} is compressed as no trace is")
     with archive.open(member) as file:
-        data = io.BytesIO(file.read())
+        data = io.BytesIO(file.read(member.file_size + 1))
+    if len(data.getbuffer()) != member.file_size:
+        raise ValueError(f"{member.filename} has another length than it says")
     version = np.lib.format.read_magic(data)
     if version != (1, 0):
         raise ValueError(f"{member.filename} is of another format")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(data)
+    try:
+        with warnings.catch_warnings(action="error"):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(data)
+    except (SyntaxError, TypeError, UserWarning, tokenize.TokenError) as error:
+        raise ValueError(f"{member.filename} has no header: {error}") from error
     if len(shape) != 1 or dtype.hasobject:
         raise ValueError(f"{member.filename} is no list of numbers")
     if shape[0] * dtype.itemsize != member.file_size - data.tell():

@@ -9,6 +9,7 @@ import numpy as np
 
 from elk.analyze.amounts import AmountsMoved
 from elk.analyze.resources import KINDS
+from elk.base.waiting import interruptible
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from elk import _core
 
 MOST_BINS: Final = 1_000_000
+_MOST_PS: Final = 1 << 60
 _HBM: Final = KINDS.index("hbm")
 _PS: Final = 1e12
 
@@ -43,34 +45,46 @@ class Span:
         return found
 
 
-def span_of(begin_ps: int, end_ps: int, width_ps: object) -> Span:
+def span_of(begin_ps: object, end_ps: object, width_ps: object) -> Span:
     """Parts of a width that cover a time; the last may reach beyond its end.
 
     Raises:
         InvalidInputError: the width is no positive number of picoseconds, or there are too many.
     """
-    if isinstance(width_ps, bool) or not isinstance(width_ps, int) or width_ps < 1:
-        raise InvalidInputError(
-            f"width_ps must be a whole number of picoseconds from 1 on, got {width_ps!r}"
-        )
-    if not 0 <= begin_ps < end_ps:
-        raise InvalidInputError(f"there is no time from {begin_ps!r} to {end_ps!r} ps")
-    bins = -(-(end_ps - begin_ps) // width_ps)
+    width = _whole("width_ps", width_ps, least=1)
+    begin, end = _whole("begin_ps", begin_ps), _whole("end_ps", end_ps)
+    if begin >= end:
+        raise InvalidInputError(f"there is no time from {begin} to {end} ps")
+    bins = -(-(end - begin) // width)
     if bins > MOST_BINS:
         raise InvalidInputError(
-            f"{bins:,} parts of {width_ps:,} ps are more than {MOST_BINS:,}",
+            f"{bins:,} parts of {width:,} ps are more than {MOST_BINS:,}",
             place="width_ps",
-            remedy=f"take width_ps={-(-(end_ps - begin_ps) // MOST_BINS)} or more, or a shorter "
+            remedy=f"take width_ps={-(-(end - begin) // MOST_BINS)} or more, or a shorter "
             "time with begin_ps and end_ps",
         )
-    return Span(begin_ps=begin_ps, end_ps=begin_ps + bins * width_ps, bins=bins)
+    return Span(begin_ps=begin, end_ps=begin + bins * width, bins=bins)
+
+
+def _whole(what: str, time_ps: Any, *, least: int = 0) -> int:
+    """A time as a whole number of picoseconds.
+
+    Raises:
+        InvalidInputError: it is none, or below the least or too large.
+    """
+    whole = isinstance(time_ps, int) and not isinstance(time_ps, bool)
+    if not whole or not least <= time_ps <= _MOST_PS:
+        raise InvalidInputError(
+            f"{what} must be a whole number of picoseconds from {least} on, got {time_ps!r}"[:200]
+        )
+    return int(time_ps)
 
 
 def recorded_units(
     recording: _core.Recording, span: Span, resources: Recorded, copies: int
 ) -> dict[str, Any]:
     """Columns of what units did while a recording is played again."""
-    found = recording.units(span.begin_ps, span.end_ps, span.bins)
+    found = interruptible(lambda: recording.units(span.begin_ps, span.end_ps, span.bins))
     out: dict[str, Any] = {name: copies * found[name] for name in AMOUNTS}
     for kind in resources.present:
         bins, name = found[kind], KINDS[kind].replace(" ", "_")

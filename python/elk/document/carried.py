@@ -50,24 +50,26 @@ class Carried:
     _read: Callable[[], PlanDocument]  # the plan's document, of a run that arrived checked here
     _source: PlanSource  # of the plan, and the tile model that it ran with, if that is another
     _tiles: _core.TileModel | None = None
+    _tiles_left: bool = False  # whether the run arrived without the tile model that it ran with
 
     @cached_property
     def _plan(self) -> PlanDocument:
         return self._read()
 
     def __reduce__(self) -> tuple[Callable[..., Carried], tuple[Any, ...]]:
-        return _arrived, (type(self), parts_of(self._run), carried(self._plan))
+        left = self._tiles is not None or self._tiles_left
+        return _arrived, (type(self), parts_of(self._run), carried(self._plan), left)
 
     def __copy__(self) -> Self:
-        return type(self)(self._run, self._read, self._source, self._tiles)
+        return type(self)(self._run, self._read, self._source, self._tiles, self._tiles_left)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return copy(self)
 
 
-def _arrived(kind: type[Carried], parts: dict[str, Any], plan: bytes) -> Carried:
+def _arrived(kind: type[Carried], parts: dict[str, Any], plan: bytes, left: bool) -> Carried:
     source = arrived(plan)
-    return kind(run_of(parts), source.document, source)
+    return kind(run_of(parts), source.document, source, None, left)
 
 
 def carried(document: PlanDocument) -> bytes:

@@ -64,13 +64,17 @@ class Content:
     def __reduce__(self) -> tuple[Callable[..., Content], tuple[Any, ...]]:
         from elk.document.carried import carried, parts_of  # noqa: PLC0415 - few plans are pickled
 
-        return _arrived, (carried(self.planned()), self.run and parts_of(self.run._run))
+        run = self.run
+        left = run is not None and (run._tiles is not None or run._tiles_left)
+        return _arrived, (carried(self.planned()), run and parts_of(run._run), left)
 
 
-def _arrived(data: bytes, parts: dict[str, Any] | None) -> Content:
+def _arrived(data: bytes, parts: dict[str, Any] | None, left: bool) -> Content:
     """The content of a plan from another process, and its last run."""
     from elk.document.carried import arrived, run_of  # noqa: PLC0415 - few plans are pickled
     from elk.run.run import Run  # noqa: PLC0415 - `import elk` stays small
 
     source = arrived(data)
-    return Content(source, Run(run_of(parts), source.document, source) if parts else None)
+    return Content(
+        source, Run(run_of(parts), source.document, source, None, left) if parts else None
+    )

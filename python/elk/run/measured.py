@@ -169,10 +169,13 @@ class Measured(Carried):
         known = replace(self._ran, _lists=accessed(self._source.placed(), self._ran._facts))
         if self.fidelity == "flows":
             return known
+        if self._tiles_left:
+            return replace(known, _why="the run arrived without the tile model that it ran with")
         try:
             recorded = interruptible(lambda: self._source.record(self._tiles, self._run.fidelity))
         except InvalidInputError as error:
-            return replace(known, _why=error.message)
+            why = f"the run arrived without the tile model that it ran with: {error.message}"
+            return replace(known, _why=why)
         return replace(known, _recording=recorded)
 
     @cached_property

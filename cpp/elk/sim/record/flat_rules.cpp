@@ -21,7 +21,8 @@ constexpr std::int64_t kMostStageRate = std::int64_t{1} << 48;   // bytes a seco
 constexpr std::int64_t kMostAmount = std::int64_t{1} << 50;      // bytes, weights counted
 constexpr std::int64_t kMostTime = std::int64_t{1} << 44;        // picoseconds of one stage
 constexpr std::int64_t kMostClock = std::int64_t{1} << 58;       // picoseconds of a trace
-constexpr std::int64_t kMostStages = 100'000'000;                // of all steps of a trace
+constexpr std::int64_t kMostStages = 10'000'000;                 // of all steps of a trace
+constexpr double kMostRefreshes = 1e6;                           // of a trace
 constexpr std::int64_t kMostItems = std::int64_t{1} << 30;       // of a list
 constexpr int kMostStreamBits = 93;  // of a rate times the bytes of a stream
 
@@ -83,17 +84,18 @@ class FlatRules {
 
  private:
   void check_machine() const {
-    if (trace_.fidelity == Fidelity::Flows) {
+    if (trace_.fidelity != Fidelity::Core && trace_.fidelity != Fidelity::Symmetric) {
       throw InvalidInput("a recording must be of fidelity core or symmetric");
     }
     const PlayedMachine& machine = trace_.machine;
-    within("classes", 0, static_cast<std::int64_t>(classes_), 1, kMostItems);
+    within("classes", 0, static_cast<std::int64_t>(classes_), 1,
+           static_cast<std::int64_t>(flat_.resources.size()));
     within("ops", 0, static_cast<std::int64_t>(trace_.ops), 0, kMostItems);
     within("hbm_latency", 0, machine.hbm_latency.value, 0, kMostTime);
     const Refresh& refresh = machine.refresh;
     if (refresh.interval.value != 0) {
       within("refresh_interval", 0, refresh.interval.value, 1000, kMostTime);
-      within("refresh_stall", 0, refresh.stall.value, 0, refresh.interval.value - 1);
+      within("refresh_stall", 0, refresh.stall.value, 0, refresh.interval.value / 2);
     }
     same_length("class_of", flat_.class_of.size(), flat_.resources.size());
     Table<ResourceClassId, std::uint8_t> met(classes_, 0);
@@ -119,7 +121,7 @@ class FlatRules {
     auto kind_of = flat_.kind_of.begin();
     for (const DemandId d : flat_.demands.ids()) {
       const std::int64_t kinds = flat_.kinds_of[d];
-      if (kinds < 1 || *first != kNothing) {
+      if (kinds < 1 || first->amount != 0) {
         refuse("demand_kinds", d.index(), kinds, "at least 1, the first of which asks nothing");
       }
       for (std::size_t c = 0; c < classes_; ++c) {
@@ -127,7 +129,9 @@ class FlatRules {
       }
       within("demand_stream", d.index(), flat_.demands[d].stream.value, 0, kMostFlowBytes);
       within("demand_latency", d.index(), flat_.demands[d].latency.value, 0, kMostTime);
+      check_sums(d.index(), flat_.demands[d]);
       asked_.push_back(flat_.demands[d]);
+      asked_.back().kind_of.assign(kind_of - static_cast<std::ptrdiff_t>(classes_), kind_of);
       asked_.back().kinds.assign(first, first + kinds);
       first += kinds;
     }
@@ -143,18 +147,34 @@ class FlatRules {
     }
   }
 
+  /// What a demand moves in all can be summed up over all steps.
+  void check_sums(std::size_t row, const Demand& asked) const {
+    const std::int64_t most =
+        (std::int64_t{1} << 60) / static_cast<std::int64_t>(trace_.steps.size() + 1);
+    for (const Bytes bytes : {asked.hbm, asked.received, asked.hop_bytes, asked.chip_bytes,
+                              asked.busiest, asked.most_received}) {
+      within("demand_hbm", row, bytes.value, 0, most);
+    }
+  }
+
   /// A stream can be played: something carries it, and rates times bytes keep within 128 bits.
-  static void check_load(std::size_t load, const Demand& asked) {
+  void check_load(std::size_t load, const Demand& asked) {
     bool carried = false;
-    for (const ResourceLoad& kind : asked.kinds) {
+    for (std::int32_t number = 0; const ResourceLoad& kind : asked.kinds) {
+      const bool met =
+          std::find(asked.kind_of.begin(), asked.kind_of.end(), number++) != asked.kind_of.end();
+      if (kind.amount > 0 && !met) {
+        refuse("demand_kinds", load, kind.amount, "what some class asks");
+      }
       carried = carried || kind.amount > 0;
       if (bits(kind.rate.value) + bits(asked.stream.value) > kMostStreamBits) {
         refuse("kind_rate", load, kind.rate.value, "less for so large a stream");
       }
     }
-    if (asked.stream > Bytes{0} && (!carried || streaming_alone(asked) >= kBeyondTime)) {
+    if (asked.stream > Bytes{0} && (!carried || streaming_alone(asked).value > kMostTime)) {
       refuse("demand_stream", load, asked.stream.value, "a stream that some resource carries");
     }
+    loads_take_.push_back(asked.stream > Bytes{0} ? streaming_alone(asked) : Picoseconds{0});
   }
 
   void check_executions() const {
@@ -189,7 +209,7 @@ class FlatRules {
     within("stage_demand", s, alone(asked).value, 0, kMostTime);
   }
 
-  /// Sums over a whole trace stay within 64 bits.
+  /// Sums over a whole trace stay within 64 bits, and playing it comes to an end.
   void check_work() const {
     Table<ExecutionId, std::int64_t> times(flat_.executions.size(), 0);
     for (const TraceStep& step : trace_.steps) {
@@ -198,7 +218,17 @@ class FlatRules {
       }
     }
     std::int64_t stages = 0;
+    double takes = 0.0;  // picoseconds
+    auto stage = flat_.stages.begin();
+    auto asks = flat_.asks.begin();
+    for (const TraceStep& step : trace_.steps) {
+      takes += loads_take_.has(step.load) ? static_cast<double>(loads_take_[step.load].value) : 0.0;
+    }
     for (const ExecutionId e : times.ids()) {
+      for (std::int64_t s = 0; s < flat_.stages_of[e]; ++s, ++stage) {
+        const Picoseconds once = stage->sync + alone(asked_[*asks++]);
+        takes += static_cast<double>(times[e]) * static_cast<double>(once.value);
+      }
       const Totals& totals = flat_.executions[e].work.totals;
       for (const Bytes bytes : {totals.received, totals.hops, totals.between, totals.operands}) {
         within("execution_received", e.index(), bytes.value, 0,
@@ -207,6 +237,13 @@ class FlatRules {
       stages += std::min(kMostStages, times[e] * flat_.stages_of[e]);
     }
     within("execution_stages", 0, stages, 0, kMostStages);
+    takes += static_cast<double>(trace_.machine.hbm_latency.value) *
+             static_cast<double>(trace_.steps.size());
+    const auto interval = static_cast<double>(trace_.machine.refresh.interval.value);
+    if (takes > static_cast<double>(kMostClock) / 4 ||
+        (interval > 0.0 && takes / interval > kMostRefreshes)) {
+      throw InvalidInput("stages and streams must take less time in all");
+    }
   }
 
   void check_jobs() const {
@@ -271,6 +308,7 @@ class FlatRules {
   const Trace& trace_;
   std::size_t classes_;
   Table<DemandId, Demand> asked_;  // with kinds
+  Table<LoadId, Picoseconds> loads_take_;
 };
 
 }  // namespace

@@ -58,7 +58,8 @@ class UnitMeter {
     if (amount == 0.0 || length <= 0.0) {
       return;
     }
-    for (std::int64_t bin = bin_of(time.begin); bin < bins_ && edge(bin) < time.end; ++bin) {
+    for (std::int64_t bin = std::max<std::int64_t>(0, bin_of(time.begin));
+         bin < bins_ && edge(bin) < time.end; ++bin) {
       const Interval<double> part = intersection(time, {edge(bin), edge(bin + 1)});
       unit[subscript(bin)] += part.empty() ? 0.0 : amount * ((part.end - part.begin) / length);
     }
