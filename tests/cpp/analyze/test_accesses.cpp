@@ -54,7 +54,7 @@ TEST(Accesses, ThatBreakARuleAreRefusedWithPositionRuleAndValue) {
       {[](AccessList& l) { l.light.pop_back(); }, "light must have one entry for each of 3"},
       {[](AccessList& l) { l.awaited.push_back(InstructionId::none); },
        "awaited must have one entry for each of 3"},
-      {[](AccessList& l) { l.sizes[MemoryId{1}] = -1; }, "sizes[1] must not be negative, got -1"},
+      {[](AccessList& l) { l.sizes[MemoryId{1}] = -1; }, "sizes[1] must be from 0 to "},
       {[](AccessList& l) { l.awaited[InstructionId{0}] = InstructionId{0}; },
        "awaited[0] must be -1 or behind 0 among 3"},
       {[](AccessList& l) { l.awaited[InstructionId{0}] = InstructionId{3}; },
