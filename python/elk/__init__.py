@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from elk import tilemodel as tilemodel
     from elk import timeline as timeline
     from elk._core import __version__ as __version__
+    from elk.analyze.columns import Columns as Columns
     from elk.analyze.load import load_trace as load_trace
     from elk.analyze.machine import trace_of as trace_of
+    from elk.analyze.machine_trace import MachineTrace as MachineTrace
+    from elk.analyze.program_trace import ProgramTrace as ProgramTrace
     from elk.analyze.trace import Trace as Trace
     from elk.chip.chip import Chip as Chip
     from elk.chip.presets import load_chip as load_chip
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from elk.document.source import Bounds as Bounds
     from elk.emulation.compared import OutputCheck as OutputCheck
     from elk.emulation.emulate import Emulation as Emulation
+    from elk.foreign.kineto import KinetoTrace as KinetoTrace
     from elk.limits import Limits as Limits
     from elk.model.facts import Facts as Facts
     from elk.model.model import Model as Model
@@ -103,6 +107,7 @@ _LAZY = {
     "Chip": "elk.chip.chip",
     "Cluster": "elk.training.cluster",
     "Collective": "elk.plan.sharding",
+    "Columns": "elk.analyze.columns",
     "Comparison": "elk.plan.comparison",
     "ComparisonRow": "elk.plan.comparison",
     "CoreInstruction": "elk.document.listing",
@@ -110,14 +115,17 @@ _LAZY = {
     "Explanation": "elk.report.explain",
     "Facts": "elk.model.facts",
     "Interval": "elk.report.events",
+    "KinetoTrace": "elk.foreign.kineto",
     "Limits": "elk.limits",
     "Listing": "elk.document.listing",
+    "MachineTrace": "elk.analyze.machine_trace",
     "Model": "elk.model.model",
     "Options": "elk.plan.options",
     "OutputCheck": "elk.emulation.compared",
     "Pareto": "elk.sweeps.analysis.pareto",
     "Plan": "elk.plan.plan",
     "ProgramFile": "elk.document.program_file",
+    "ProgramTrace": "elk.analyze.program_trace",
     "Progress": "elk.sweeps.store",
     "Range": "elk.points.scales",
     "Ratios": "elk.sweeps.analysis.ratios",
@@ -180,6 +188,7 @@ __all__ = [
     "ChipFileError",
     "Cluster",
     "Collective",
+    "Columns",
     "Comparison",
     "ComparisonRow",
     "CoreInstruction",
@@ -191,9 +200,11 @@ __all__ = [
     "InternalError",
     "Interval",
     "InvalidInputError",
+    "KinetoTrace",
     "LimitError",
     "Limits",
     "Listing",
+    "MachineTrace",
     "MissingPackageError",
     "Model",
     "ModelFileError",
@@ -204,6 +215,7 @@ __all__ = [
     "Plan",
     "PlanFileError",
     "ProgramFile",
+    "ProgramTrace",
     "Progress",
     "Range",
     "Ratios",

@@ -185,10 +185,10 @@ def test_a_copy_of_limits(way: str) -> None:
 
 def test_a_plan_that_arrives_is_held_to_the_rules_of_files() -> None:
     plan, (content,) = small_plan().__reduce__()
-    again, (data, run) = content.__reduce__()
+    again, (data, run, left) = content.__reduce__()
 
     def arrived(data: bytes, run: Any) -> elk.Plan:
-        return plan(again(data, run))
+        return plan(again(data, run, left))
 
     document = json.loads(gzip.decompress(data))
     assert arrived(data, run).latency_s == document["predicted"]["total_s"]
@@ -206,11 +206,11 @@ def test_a_plan_that_arrives_is_held_to_the_rules_of_files() -> None:
 
 @each("lost", ["phases", "totals"])
 def test_a_run_of_another_version_is_refused(lost: str) -> None:
-    arrived, (kind, parts, data) = small_plan().simulate().__reduce__()
+    arrived, (kind, parts, *more) = small_plan().simulate().__reduce__()
     with pytest.raises(elk.InvalidInputError, match="another version of ELK"):
-        arrived(kind, {name: part for name, part in parts.items() if name != lost}, data)
+        arrived(kind, {name: part for name, part in parts.items() if name != lost}, *more)
     with pytest.raises(elk.InvalidInputError, match="another version of ELK"):
-        arrived(kind, {**parts, "totals": {}}, data)
+        arrived(kind, {**parts, "totals": {}}, *more)
 
 
 @each("name", elk.chips.names())
