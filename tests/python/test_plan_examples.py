@@ -13,6 +13,11 @@ ROOT = Path(__file__).parents[2]
 
 
 MODULES = (
+    "elk.analyze.columns",
+    "elk.analyze.load",
+    "elk.analyze.machine",
+    "elk.analyze.program_trace",
+    "elk.analyze.trace",
     "elk.onnx_backend",
     "elk.plan.comparison",
     "elk.plan.options",
@@ -36,7 +41,8 @@ def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = doctest.DocTestRunner()
     for name in MODULES:
         module = importlib.import_module(name)
-        names = {**vars(module), "elk": elk, "plan": plan, "run": plan.simulate()}
+        run = plan.simulate()
+        names = {**vars(module), "elk": elk, "plan": plan, "run": run, "trace": run.trace()}
         found = doctest.DocTestFinder().find(module, globs=names)
         assert any(example.examples for example in found), name
         for example in found:
