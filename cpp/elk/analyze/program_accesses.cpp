@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/program/code/code_positions.hpp"
 
 namespace elk::analyze {
 namespace {
@@ -21,7 +21,7 @@ InstructionId second_of(std::int64_t position) { return id_at<InstructionId>((2 
 class ProgramReading {
  public:
   ProgramReading(const ir::Graph& graph, const program::Program& program)
-      : graph_(graph), program_(program), execute_at_(graph.ops.size()) {}
+      : graph_(graph), program_(program), at_(program::positions(graph, program.code)) {}
 
   ProgramAccesses read(Bytes room) {
     const std::size_t count = 2 * program_.code.size();
@@ -87,31 +87,30 @@ class ProgramReading {
     }
   }
 
-  /// Goes backwards, so that it is known which execute waits for what stands in the queue.
   void walk() {
-    std::optional<InstructionId> next;  // waits for the next preload
-    for (auto position = static_cast<std::int64_t>(program_.code.size()); position-- > 0;) {
-      const program::Instruction& instruction = program_.code[static_cast<std::size_t>(position)];
-      const InstructionId issue = first_of(position);
+    for (std::int64_t position = 0; const program::Instruction& instruction : program_.code) {
       program::follow(
           instruction,
           [&](OpId op) {
-            next = execute_at_[op];
-            issued(issue, next);
+            issued(position, at_.execute[op]);
             preload(position, graph_.ops[op]);
           },
           [&](TensorId tensor) {
-            issued(issue, next);
+            issued(position, at_.stored[tensor]);
             read_at_rest(position, tensor);
             use(position, stored_in_[tensor], true);
           },
-          [&](OpId op) { execute_at_[op] = issue; });
+          [](OpId) {});
+      ++position;
     }
   }
 
-  void issued(InstructionId issue, std::optional<InstructionId> awaited) {
-    list().issues[issue] = 1;
-    list().awaited[issue] = awaited.value_or(InstructionId::none);
+  /// A transfer is certainly over at instruction `over`; the last of a program may be its own.
+  void issued(std::int64_t position, std::int64_t over) {
+    list().issues[first_of(position)] = 1;
+    if (over > position) {
+      list().awaited[first_of(position)] = first_of(over);
+    }
   }
 
   void preload(std::int64_t position, const ir::Op& op) {
@@ -127,7 +126,7 @@ class ProgramReading {
 
   const ir::Graph& graph_;
   const program::Program& program_;
-  Table<OpId, std::optional<InstructionId>> execute_at_;
+  program::CodePositions at_;
   std::map<TensorId, MemoryId> memories_;   // of what the program stores
   std::map<TensorId, TensorId> stored_in_;  // of each part that it stores, the tensor
   std::map<TensorId, std::vector<const program::Buffer*>> rests_;

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from elk.analyze.stored import read_trace
+from elk.base.regular_file import regular_file
 from elk.errors import TraceFileError
 from elk.limits import DEFAULT, Limits
 
@@ -36,25 +36,11 @@ def load_trace(path: str | PathLike[str], *, limits: Limits | None = None) -> Tr
         True
     """
     target = Path(path)
-    try:
-        if not stat.S_ISREG(target.stat().st_mode):
-            raise TraceFileError(
-                "the trace cannot be read: it is no regular file",
-                place=str(path),
-                remedy="give a file that trace.save or torch.profiler wrote",
-            )
-        with target.open("rb") as file:
-            if file.read(len(_ARCHIVE)) == _ARCHIVE:
-                file.seek(0)
-                return read_trace(file, limits or DEFAULT, str(path))
-    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
-        if isinstance(error, TraceFileError):
-            raise
-        raise TraceFileError(
-            f"the trace cannot be read: {getattr(error, 'strerror', None) or error}",
-            place=str(path),
-            remedy="check the path",
-        ) from error
+    given = "give a file that trace.save or torch.profiler wrote"
+    with regular_file(target, "the trace", given, TraceFileError) as file:
+        if file.read(len(_ARCHIVE)) == _ARCHIVE:
+            file.seek(0)
+            return read_trace(file, limits or DEFAULT, str(path))
     from elk.foreign.kineto import KinetoTrace  # noqa: PLC0415 - reads one kind alone
 
     return KinetoTrace.read(target, limits or DEFAULT)

@@ -18,7 +18,6 @@ from elk.analyze.columns import Columns, columns
 from elk.analyze.played_instructions import COMPUTE, ISSUE, WAIT, PlayedInstructions
 from elk.analyze.resources import checked_share
 from elk.analyze.trace import Trace
-from elk.analyze.units import span_of
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -61,12 +60,12 @@ class MachineTrace(Trace):
         return cls(given, speeds, ran)
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """The name of the machine."""
         return self._given.name
 
     @property
-    def end_ps(self) -> int:  # type: ignore[override]
+    def end_ps(self) -> int:
         """When the last instruction and the last transfer are over."""
         return int(self._ran["total_ps"][0])
 
@@ -160,8 +159,7 @@ class MachineTrace(Trace):
             InvalidInputError: the width is no whole number above 0, or there are over a million
                 parts.
         """
-        begin = self.begin_ps if begin_ps is None else begin_ps
-        span = span_of(begin, self.end_ps if end_ps is None else end_ps, width_ps)
+        span = self._span(width_ps, begin_ps, end_ps)
         given, shares = self._given, dict(self._speeds)
         found: dict[str, Any] = {"time_ps": span.edges[:-1].astype(np.int64)}
         times = self._transfer_times()

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     class DrawnTrace(Protocol):
         """What is drawn of a trace."""
 
-        name: str
         begin_ps: int
-        end_ps: int
+
+        @property
+        def name(self) -> str:
+            """What stands above the picture."""
+
+        @property
+        def end_ps(self) -> int:
+            """Where the picture ends."""
 
         def transfers(self) -> Columns:
             """Every transfer."""

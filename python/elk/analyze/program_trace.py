@@ -17,7 +17,7 @@ from elk.analyze.resources import resource_names, speeds_of
 from elk.analyze.trace import Trace
 from elk.analyze.trace_facts import TraceFacts
 from elk.analyze.transfers import program_times
-from elk.analyze.units import Recorded, Span, even_units, recorded_units, span_of
+from elk.analyze.units import Recorded, Span, even_units, recorded_units
 from elk.base.waiting import interruptible
 from elk.errors import InvalidInputError
 
@@ -41,13 +41,13 @@ class ProgramTrace(Trace):
     _why: str = "a run of fidelity 'flows' cannot be played again"
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """Model, chip, policy and fidelity."""
         facts = self._facts
         return f"{facts.model} on {facts.chip}: {facts.policy}, {self.fidelity}"
 
     @property
-    def end_ps(self) -> int:  # type: ignore[override]
+    def end_ps(self) -> int:
         """When the last execute, and the last store that is waited for, is over."""
         return self._run.total_ps
 
@@ -160,11 +160,10 @@ class ProgramTrace(Trace):
             >>> len(found["time_ps"])
             1000
         """
-        begin = self.begin_ps if begin_ps is None else begin_ps
-        span = span_of(begin, self.end_ps if end_ps is None else end_ps, width_ps)
-        return columns({"time_ps": span.edges[:-1].astype(np.int64), **self.units_in(span)})
+        span = self._span(width_ps, begin_ps, end_ps)
+        return columns({"time_ps": span.edges[:-1].astype(np.int64), **self._units_in(span)})
 
-    def units_in(self, span: Span) -> dict[str, Any]:
+    def _units_in(self, span: Span) -> dict[str, Any]:
         """The columns of `units` in any equal parts, without their times."""
         if self._recording is None:
             return even_units(self._run, self._facts.matrix, span, self._facts.copies)

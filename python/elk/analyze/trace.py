@@ -11,6 +11,7 @@ from elk.analyze.accessed import heat, issue_limits, memory_states, unread_trans
 from elk.analyze.columns import Columns, columns
 from elk.analyze.lanes import trace_timeline
 from elk.analyze.transfers import STALLS, STATES, transfer_states
+from elk.analyze.units import Span, span_of
 from elk.base.readable import duration
 
 if TYPE_CHECKING:
@@ -38,12 +39,18 @@ class Trace(ABC):
         True
     """
 
-    name: str
-    """Of what."""
     begin_ps: int
     """When its first instruction is reached."""
-    end_ps: int
-    """When all that it waits for is over."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Of what it is a trace."""
+
+    @property
+    @abstractmethod
+    def end_ps(self) -> int:
+        """When all that it waits for is over."""
 
     @property
     def total_ps(self) -> int:
@@ -84,6 +91,11 @@ class Trace(ABC):
         self, width_ps: int, *, begin_ps: int | None = None, end_ps: int | None = None
     ) -> Columns:
         """What every unit did in equal parts of the trace."""
+
+    def _span(self, width_ps: int, begin_ps: int | None, end_ps: int | None) -> Span:
+        """Parts of a width; by default of all of the trace."""
+        begin = self.begin_ps if begin_ps is None else begin_ps
+        return span_of(begin, self.end_ps if end_ps is None else end_ps, width_ps)
 
     @abstractmethod
     def replay(self, *, slow: Mapping[str, float] | None = None) -> Trace:

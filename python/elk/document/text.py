@@ -8,7 +8,6 @@ import hashlib
 import json
 import math
 import re
-import stat
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,6 +24,7 @@ from typing import (
     get_origin,
 )
 
+from elk.base.regular_file import regular_file
 from elk.document.rules import dotted, shown
 from elk.document.schema import SCHEMA, PlanDocument
 from elk.errors import LimitError, PlanFileError
@@ -51,23 +51,9 @@ def read_text(path: Path, limits: Limits) -> str:
         PlanFileError: The file is none, cannot be read, is damaged, or larger than the limit
             `plan_bytes`.
     """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise PlanFileError(
-                "the plan cannot be read: it is no regular file",
-                place=str(path),
-                remedy="give a file that plan.save wrote",
-            )
-        with path.open("rb") as file:
-            return text_of(file, limits, str(path))
-    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
-        if isinstance(error, PlanFileError):
-            raise
-        raise PlanFileError(
-            f"the plan cannot be read: {getattr(error, 'strerror', None) or error}",
-            place=str(path),
-            remedy="check the path",
-        ) from error
+    given = "give a file that plan.save wrote"
+    with regular_file(path, "the plan", given, PlanFileError) as file:
+        return text_of(file, limits, str(path))
 
 
 def text_of(file: IO[bytes], limits: Limits, place: str) -> str:

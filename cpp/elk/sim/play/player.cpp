@@ -78,12 +78,11 @@ PlayState Player::state() const {
   return {.now = now_, .jobs = jobs_, .left = left_, .idle_since = free_since_};
 }
 
-JobId Player::push(const program::Instruction& instruction, LoadId load) {
+void Player::push(const program::Instruction& instruction, LoadId load) {
   jobs_.push_back({.instruction = instruction, .load = load, .issued = now_});
   if (!begun_) {
     begin_job();
   }
-  return jobs_.end_id() - 1;
 }
 
 void Player::begin_job() {

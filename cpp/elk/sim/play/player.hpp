@@ -54,8 +54,8 @@ class Player {
  public:
   explicit Player(const Trace& trace, Watcher watcher = {});
 
-  /// Adds to the queue; returns the job's number.
-  JobId push(const program::Instruction& instruction, LoadId load);
+  /// Adds to the queue.
+  void push(const program::Instruction& instruction, LoadId load);
   [[nodiscard]] const Table<JobId, QueueEntry>& jobs() const { return jobs_; }
   [[nodiscard]] std::size_t waiting() const { return jobs_.size() - head_.index(); }
 

@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "elk/sim/record/flat_rules.hpp"
-
 namespace elk::sim {
 namespace {
 

@@ -35,8 +35,11 @@ struct FlatRecording {
 
 [[nodiscard]] FlatRecording flatten(const Recording& recording);
 
-/// The recording that columns hold. Throws InvalidInput, which names the column and the rule, where
-/// they contradict each other or hold what no player could play.
+/// Throws InvalidInput, which names the column and the rule, for columns that contradict each
+/// other, or that hold what no player could play in whole picoseconds and 128 bits.
+void validate(const FlatRecording& flat);
+
+/// The recording that columns hold. They are validated first.
 [[nodiscard]] Recording unflatten(const FlatRecording& flat);
 
 }  // namespace elk::sim

@@ -1,5 +1,3 @@
-#include "elk/sim/record/flat_rules.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -12,6 +10,7 @@
 #include "elk/base/text.hpp"
 #include "elk/sim/play/player.hpp"
 #include "elk/sim/play/sums.hpp"
+#include "elk/sim/record/flat_recording.hpp"
 
 namespace elk::sim {
 namespace {
