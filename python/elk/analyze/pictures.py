@@ -98,6 +98,7 @@ def _transfers(trace: DrawnTrace, ax: Axes, tails: bool = False) -> None:
     ax.barh(line, stall, left=end - stall, height=0.4, color=_COLOURS["stall"], label="stall")
     ax.set_ylabel("transfers" if rows.count == found.count else "transfers that stall longest")
     ax.invert_yaxis()
+    ax.locator_params(axis="y", integer=True)
     ax.legend(loc="upper right", fontsize="small")
 
 
@@ -109,7 +110,8 @@ def _units(trace: DrawnTrace, ax: Axes) -> None:
     """The share of every memory, kind of link and unit that is in use."""
     width = max(1, -(-(trace.end_ps - trace.begin_ps) // _PARTS))
     found = trace.units(width)
-    shares = [name for name in found if name.endswith(("_used", "_busiest"))]
+    named = [name for name in found if name.endswith(("_used", "_busiest"))]
+    shares = [name for name in named if found[name].any()]
     for name, colour in zip(shares, SERIES, strict=False):
         ax.step(found["time_ps"] / _US, found[name], where="post", label=name, color=colour)
     ax.set_ylabel("share in use")

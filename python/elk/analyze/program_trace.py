@@ -139,7 +139,8 @@ class ProgramTrace(Trace):
 
         `hbm_bytes` are read and written; `received_bytes` are what cores received; of the time of
         cores, `matrix_core_s` and `vector_core_s` went to the kernels of products and convolutions
-        and of other operators, `other_core_s` to calls that add up or copy what arrived. For each
+        and of other operators, `other_core_s` to calls that add up or copy what arrived. Their
+        shares are `hbm_used`, `matrix_used`, `vector_used` and `other_used`. For each
         kind of port, link and memory (`sram`, `send`, `receive`, `link`, `hbm`, ...): `_bytes` and
         the `_mean` share of what all of that kind could carry, the share `_busiest` of the busiest,
         and its name, `_busiest_is`. At fidelity `core` rates are those that the simulator played.
@@ -165,28 +166,25 @@ class ProgramTrace(Trace):
 
     def _units_in(self, span: Span) -> dict[str, Any]:
         """The columns of `units` in any equal parts, without their times."""
+        facts = self._facts
+        found: dict[str, Any]
         if self._recording is None:
-            return even_units(self._run, self._facts.matrix, span, self._facts.copies)
-        return recorded_units(self._recording, span, self._recorded, self._facts.copies)
+            found = dict(even_units(self._run, facts.matrix, span, facts.copies))
+        else:
+            found = recorded_units(self._recording, span, self._recorded, facts.copies)
+        for unit in ("matrix", "vector", "other"):
+            if (spent := found.get(f"{unit}_core_s")) is not None:
+                found[f"{unit}_used"] = spent / (facts.copies * facts.cores * span.width_s)
+        most = facts.copies * facts.hbm_bytes_per_s * span.width_s
+        found["hbm_used"] = found["hbm_bytes"] / most if most > 0 else np.zeros(span.bins)
+        return found
 
     def utilisation_in(self, span: Span) -> dict[str, NDArray[np.float64]]:
         """Shares of HBM, links and matrix and vector units in equal parts of the trace."""
-        facts = self._facts
-        if self._recording is None:
-            found = even_units(self._run, facts.matrix, span, 1)
-        else:
-            recording = self._recording
-            found = interruptible(lambda: recording.units(span.begin_ps, span.end_ps, span.bins))
-        most = {
-            "hbm": ("hbm_bytes", facts.hbm_bytes_per_s),
-            "links": ("received_bytes", facts.link_bytes_per_s * facts.cores),
-            "matrix": ("matrix_core_s", float(facts.cores)),
-            "vector": ("vector_core_s", float(facts.cores)),
-        }
-        return {
-            unit: found[name] / (rate * span.width_s) if rate > 0 else np.zeros(span.bins)
-            for unit, (name, rate) in most.items()
-        }
+        found, facts = self._units_in(span), self._facts
+        most = facts.copies * facts.link_bytes_per_s * facts.cores * span.width_s
+        used = {unit: found[f"{unit}_used"] for unit in ("hbm", "matrix", "vector")}
+        return {**used, "links": found["received_bytes"] / most}
 
     def links(self) -> Columns:
         """Every port, link and memory of the machine: its share in use, and how long it was busy.
@@ -236,7 +234,7 @@ class ProgramTrace(Trace):
         return replace(self, _recording=recording, _run=interruptible(recording.play))
 
     def window(self, first: int, count: int) -> ProgramTrace:
-        """Some of the instructions, as they ran: none before them is played again.
+        """Some of the instructions, as they ran, to be played again without those before them.
 
         Args:
             first: The position of the first of them.

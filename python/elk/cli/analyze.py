@@ -11,6 +11,7 @@ from elk.base import atomic_file
 from elk.base.choices import one_of
 from elk.cli.output import print_json
 from elk.cli.reading import AsJson, LimitWords, parse_limits
+from elk.errors import InvalidInputError
 
 _SHOWN = 10
 _TIMES = (
@@ -45,6 +46,12 @@ def analyze_command(
         check_picture(plot, "--plot")
     loaded = load_trace(trace, limits=parse_limits(limit or []))
     if not isinstance(loaded, Trace):
+        if plot is not None:
+            raise InvalidInputError(
+                "a trace of the PyTorch profiler has no transfers to draw",
+                place="--plot",
+                remedy="leave --plot out, or write elk.load_trace(path).timeline() to a file",
+            )
         if json:
             print_json({name: getattr(loaded, name) for name in _TIMES})
         else:

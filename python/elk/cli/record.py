@@ -19,7 +19,10 @@ def record_command(  # noqa: PLR0913 - every option is a flag of its own
     ],
     fidelity: Fidelity = "auto",
     first: Annotated[
-        str | None, typer.Option("--first", help="The operator with whose execute a window begins.")
+        str | None,
+        typer.Option(
+            "--first", help="The operator, by name or number, with which a window begins."
+        ),
     ] = None,
     count: Annotated[
         int | None, typer.Option("--count", help="Instructions of the window; all from there on.")
@@ -31,7 +34,8 @@ def record_command(  # noqa: PLR0913 - every option is a flag of its own
     from elk.plan.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
     run = load_plan(plan, limits=parse_limits(limit or [])).simulate(fidelity=fidelity)
-    trace = run.trace(first=first, count=count)
+    begin = int(first) if first is not None and first.isdecimal() else first
+    trace = run.trace(first=begin, count=count)
     trace.save(output)
     if json:
         facts = {"total_ps": trace.total_ps, "transfers": trace.transfers().count}
